@@ -44,6 +44,10 @@ class Grown(Late):
         self.more.append(self.number)
 
 
+class Plain(Late):
+    """A class of its own that takes the constructor over."""
+
+
 @records.dataclass(slots=True)
 class Counter:
     """One that changes."""
@@ -133,3 +137,12 @@ def test_a_method_of_the_class_goes_before_the_made_one() -> None:
     assert Loud("a") == Loud("A")
     assert {Loud("a"), Loud("A")} == {Loud("a")}
     assert repr(Loud("a")) == "A"
+
+
+def test_a_class_that_takes_the_constructor_over_makes_objects_of_its_own() -> None:
+    made = Plain(number=1, words=("a",))
+
+    assert (type(made), made.number, made.words, made.span) == (Plain, 1, ("a",), (0, 0))
+    assert type(Late(number=2)) is Late
+    with pytest.raises(FrozenInstanceError):
+        made.number = 2  # type: ignore[misc]

@@ -89,7 +89,7 @@ class ClassAd(MutableMapping[str, Any]):
     def __getitem__(self, name: str) -> Any:
         if not isinstance(name, str):
             raise KeyError(name)
-        key = key_of(name)
+        key = _KEYS.get(name) or key_of(name)
         cell = self.cell(key)
         if cell is MISSING:
             raise KeyError(name)
@@ -148,7 +148,7 @@ class ClassAd(MutableMapping[str, Any]):
         return self
 
     def __contains__(self, name: object) -> bool:
-        return isinstance(name, str) and self.cell(key_of(name)) is not MISSING
+        return isinstance(name, str) and self.cell(_KEYS.get(name) or key_of(name)) is not MISSING
 
     def __iter__(self) -> Iterator[str]:
         """The names, as spelled, in order; those of a chained ad, if not here too, come last."""
@@ -222,15 +222,18 @@ class ClassAd(MutableMapping[str, Any]):
     def cell(self, key: str) -> Cell | Missing:
         """What is kept under the folded name `key`, here or in a chained ad; MISSING if nothing is."""
         cell = self.cells.get(key, MISSING)
-        chained = self.chained
-        while cell is MISSING and chained is not None:
-            cell = chained.cells.get(key, MISSING)
-            chained = chained.chained
+        if cell is MISSING:
+            chained = self.chained
+            while chained is not None:
+                cell = chained.cells.get(key, MISSING)
+                if cell is not MISSING:
+                    break
+                chained = chained.chained
         return cell
 
     def put(self, name: str, cell: Cell) -> None:
         """Keep `cell` under `name` as it is. A name that is there already keeps its spelling and place."""
-        key = key_of(name)
+        key = _KEYS.get(name) or key_of(name)
         cells = self.cells
         if key not in cells:
             shared = _SPELLINGS.get(key)

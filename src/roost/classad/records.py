@@ -117,6 +117,11 @@ def _own_fields(cls: type) -> dict[str, _Field]:
     return fields
 
 
+#: Frozen classes of so many fields are made by a twin.
+_BY_TWIN_MIN: Final = 3
+#: What `__class__` of an object is set by, past what a frozen class says to that.
+_CLASS: Final[Any] = object.__dict__["__class__"]
+
 # -- the constructor ---------------------------------------------------------------------------------------------------
 
 
@@ -136,6 +141,7 @@ def _init_of(cls: type) -> Callable[..., None]:
     positional: list[str] = []
     named: list[str] = []
     stores: list[str] = []
+    sets: list[str] = []
     for name, told in shape.fields.items():
         argument = value = name
         if told.default_factory is not _MISSING:
@@ -150,12 +156,24 @@ def _init_of(cls: type) -> Callable[..., None]:
             continue
         if told.init:
             (named if name in shape.named else positional).append(argument)
+        sets.append(f" self.{name} = {value}")
         if shape.frozen:
-            # Through the slot itself: objects are made often, and the class forbids the ordinary way.
+            # Through the slot itself: the class forbids the ordinary way.
             known[f"store_{name}"] = getattr(cls, name).__set__
             stores.append(f" store_{name}(self, {value})")
-        else:
-            stores.append(f" self.{name} = {value}")
+    if not shape.frozen:
+        stores = sets
+    elif cls.__bases__ == (object,) and len(sets) >= _BY_TWIN_MIN:
+        # While it is made it is of a class that is laid out alike and lets its fields be set: that is much faster.
+        known |= {"_become": _CLASS.__set__, "_cls": cls}
+        known["_twin"] = type(f"{cls.__name__}InTheMaking", (), {"__slots__": tuple(shape.fields)})
+        by_twin = ["_become(self, _twin)", *(each.strip() for each in sets), "self.__class__ = _cls"]
+        stores = [
+            " if self.__class__ is _cls:",
+            *(f"  {each}" for each in by_twin),
+            " else:",
+            *(f" {each}" for each in stores),
+        ]
     arguments = ", ".join(["self", *positional, *(["*", *named] if named else [])])
     if hasattr(cls, "__post_init__"):
         stores.append(" self.__post_init__()")

@@ -8,10 +8,10 @@ The ads in here are shared, never changed: an update makes a new one.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 
 from roost.classad import ClassAd
+from roost.classad.records import dataclass
 from roost.model.identifiers import ClaimId
 from roost.model.reasons import VacateReason
 

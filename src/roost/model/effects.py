@@ -6,10 +6,10 @@ Nothing depends on an order being carried out at once. What comes of it comes ba
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TypeAlias
 
 from roost.classad import ClassAd
+from roost.classad.records import dataclass
 from roost.model.claims import ClaimKind, ClaimRequest
 from roost.model.events import Timer
 from roost.model.identifiers import ClaimId

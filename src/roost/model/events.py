@@ -6,11 +6,11 @@ or not at all: the machine decides from its own state what it still means.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import IntEnum, StrEnum
 from typing import TypeAlias
 
 from roost.classad import ClassAd, Expr
+from roost.classad.records import dataclass
 from roost.model.claims import ClaimRequest
 from roost.model.identifiers import ClaimId
 from roost.model.reasons import Leaving

@@ -10,11 +10,11 @@ What this module does not do: check who presents an id, or keep ids secret beyon
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from hashlib import blake2b
 from hmac import compare_digest
 from typing import Final
 
+from roost.classad.records import dataclass, field
 from roost.model.changed import changed, maker
 
 #: Bytes of the secret part of a claim id; twice as many characters.

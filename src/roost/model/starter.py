@@ -6,11 +6,11 @@ users of HTCondor know from their jobs' ads.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import IntEnum, StrEnum
 from typing import Final
 
 from roost.classad import ClassAd
+from roost.classad.records import dataclass
 
 
 class StarterReason(StrEnum):

@@ -6,10 +6,10 @@ until there is. What comes of an order comes back as an event of `starter_events
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TypeAlias
 
 from roost.classad import ClassAd
+from roost.classad.records import dataclass
 from roost.model.starter import Cause, Doing, ExitReport, HookPoint, Output, ScriptPoint, StarterTimer
 
 

@@ -6,10 +6,10 @@ may come late, when nobody waits for it any more, but not before what it is the 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TypeAlias
 
 from roost.classad import ClassAd
+from roost.classad.records import dataclass
 from roost.model.starter import Cause, HookPoint, ScriptPoint, StarterHold, StarterTimer, Usage
 
 # -- orders ------------------------------------------------------------------------------------------------

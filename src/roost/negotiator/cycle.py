@@ -24,7 +24,7 @@ from roost.negotiator.cycle_record import CycleRecord, Served
 from roost.negotiator.fair_share import ROUNDING, FairShare, Limit, limits
 from roost.negotiator.groups import Group, allocate, assign, tree_of
 from roost.negotiator.limits import LimitBook
-from roost.negotiator.memory import Memory
+from roost.negotiator.memory import Key, Memory
 from roost.negotiator.pool_policy import SCHEDD_ONLY, Findings, PoolPolicy
 from roost.negotiator.preemption import Standing
 from roost.negotiator.serving import Floor, Party, Ration, Want
@@ -194,15 +194,19 @@ class _Cycle:
                 self._kept_out[demand.schedd, demand.submitter] = knob
                 continue
             wants = []
+            # A queue of many kinds of jobs asks for the same kind again and again.
+            known: dict[int, tuple[ClassAd, Key, str]] = {}
             for request in demand.requests:
-                person = self.ceilings.person(request.ad, demand.submitter)
-                key = (demand.schedd, demand.submitter, request.autocluster)
-                want = Want(key=key, request=request, person=person)
-                want.left = request.count
-                wants.append(want)
+                about = known.get(request.autocluster)
+                if about is None or about[0] is not request.ad:
+                    key = (demand.schedd, demand.submitter, request.autocluster)
+                    about = request.ad, key, self.ceilings.person(request.ad, demand.submitter)
+                    known[request.autocluster] = about
+                wants.append(Want(key=about[1], request=request, person=about[2], left=request.count))
             party = Party(demand=demand, wants=wants)
-            for want in wants:
-                self._filter(party, want)
+            if self.policy.judges_jobs or self.settings.job_constraint is not None:
+                for want in wants:
+                    self._filter(party, want)
             found.append(party)
         return found
 
@@ -385,7 +389,7 @@ class _Cycle:
         rejected: dict[tuple[str, int], Rejection] = {}
         for party in parties:
             for want in party.wants:
-                rejection = self.floor.rejection(party, want)
+                rejection = want.rejection or self.floor.rejection(party, want)
                 if rejection is not None:
                     rejected[party.demand.schedd, want.request.autocluster] = rejection
         for demand in self.snapshot.demands:

@@ -7,7 +7,8 @@ arithmetic on weights of slots, nothing else; who is visited when is the cycle's
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+from roost.classad.records import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

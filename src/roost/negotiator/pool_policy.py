@@ -218,6 +218,11 @@ class PoolPolicy:
         if len(rows) > FINDINGS_MAX:
             self.findings.more(found, len(rows) - FINDINGS_MAX)
 
+    @property
+    def judges_jobs(self) -> bool:
+        """Whether it may discard a job whose ad it sees."""
+        return self.settings.job_only is not None or bool(self._scopes)
+
     def scopes(self) -> tuple[str, ...]:
         """The scopes that the policy's expressions name: no ad may have attributes of those names."""
         return self._scopes

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from roost.classad import ClassAd, FixedWorld
+from roost.classad.records import dataclass, field
 from roost.classad.vector import Table
 from roost.negotiator.pool_policy import Cause, Counted, Finding
 

@@ -14,11 +14,11 @@ What it does not do: say what an expression's being neither TRUE nor FALSE means
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Final, Protocol
 
 from roost.classad import ClassAd, Expr, Trace, Value, parse_expression, trace, unparse_value
+from roost.classad.records import dataclass, field
 from roost.classad.world import World, zone_name
 from roost.model.changed import maker
 

@@ -21,7 +21,7 @@ from roost.schedd.idle import Autoclusters, IdleGroup
 from roost.schedd.local import is_local
 from roost.schedd.owned import NOT_SUBMITTED
 from roost.schedd.ranges import Ranges
-from roost.schedd.status import JobStatus
+from roost.schedd.status import STATUSES, JobStatus
 
 #: Groups and users that a job counts for: policies rely on them, so they are plain texts, the same to everybody.
 GROUPS: Final = ("AccountingGroup", "AcctGroup", "AcctGroupUser")
@@ -128,7 +128,7 @@ class Cluster:
 
     def status(self, proc: int) -> JobStatus:
         """What a job is doing."""
-        return JobStatus(self.statuses[proc]) if 0 <= proc < self.count else JobStatus.GONE
+        return STATUSES[self.statuses[proc]] if 0 <= proc < self.count else JobStatus.GONE
 
     def is_idle(self, proc: int) -> bool:
         """Whether a job is idle, and no claim is being asked for in its name."""
@@ -139,8 +139,10 @@ class Cluster:
 
     def is_idle_in(self, proc: int, group: IdleGroup) -> bool:
         """Whether a job is idle, and waits in that group: it may have been in others before."""
+        if self.statuses[proc] != JobStatus.IDLE:
+            return False
         job = self.jobs.get(proc)
-        return self.is_idle(proc) and (job is None or job.group is None or job.group is group)
+        return job is None or (not job.claim_id and (job.group is None or job.group is group))
 
     def submitter_for(self, proc: int) -> str:
         """In whose name a job competes."""
@@ -294,6 +296,8 @@ class Book:
 
     def _tells_apart(self, cluster: Cluster) -> bool:
         """Whether its jobs differ in what matching or their order depends on."""
+        if cluster.count == 1:
+            return False
         varying = _OF_PROC if cluster.plan is None else cluster.plan.varying | _OF_PROC
         if "jobprio" in varying or not varying.isdisjoint(self.autoclusters.significant):
             return True
@@ -390,15 +394,21 @@ class Book:
         groups = offers.get(submitter)
         if groups is None:
             return []
-        if any(group.count <= 0 for group in groups):
+        left = [group for group in groups if group.count > 0]
+        if len(left) < len(groups):
             for group in groups:
                 group.listed = group.count > 0
-            groups = [group for group in groups if group.listed]
-            if not groups:
+            if not left:
                 del offers[submitter]
                 return []
-            offers[submitter] = groups
-        return [each for each in groups if each.cluster not in self.untried and self.clusters[each.cluster].room > 0]
+            groups = offers[submitter] = left
+        clusters, untried = self.clusters, self.untried
+        return [
+            each
+            for each in groups
+            if each.cluster not in untried
+            and ((cluster := clusters[each.cluster]).at_once_max is None or cluster.room > 0)
+        ]
 
     def take_idle(self, submitter: str, autocluster: int, *, local: bool = False) -> Job | None:
         """The next idle job of a submitter and an autocluster; it is out of its group then."""

@@ -6,10 +6,10 @@ All changes of one step go to disk together or not at all, and before anybody is
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any, Final, Protocol, TypeAlias
 
 from roost.classad import ClassAd
+from roost.classad.records import dataclass
 from roost.model.audit import AuditRecord
 from roost.schedd.identifiers import JobId
 from roost.schedd.status import JobStatus

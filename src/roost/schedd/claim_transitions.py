@@ -13,10 +13,10 @@ Rules that do not fit the table
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
+from roost.classad.records import dataclass
 from roost.schedd.claims import HeldClaim, Stage
 from roost.tables.rows import by_trigger
 

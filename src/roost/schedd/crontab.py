@@ -178,7 +178,7 @@ def _numbers(name: str, text: str) -> frozenset[int]:
 
 def has_crontab(ad: ClassAd) -> bool:
     """Whether a job runs by a crontab."""
-    return any(name in ad for name in FIELDS)
+    return any([name in ad for name in FIELDS])
 
 
 def next_start(ad: ClassAd, now: float, zone: tzinfo, world: World) -> int | None:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from roost.classad import ClassAd
+from roost.classad.records import dataclass, field
 from roost.schedd.identifiers import JobId
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TypeAlias
 
 from roost.classad import ClassAd
+from roost.classad.records import dataclass, field
 from roost.schedd.book import JobSource
 from roost.schedd.changes import PutClaim
 from roost.schedd.identifiers import JobId

@@ -12,7 +12,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from roost.classad import ClassAd, Expr, unparse_value
 from roost.classad.ad import MISSING
@@ -137,7 +137,7 @@ class Autoclusters:
     __slots__ = ("_ids", "_last", "_names", "_reached", "_samples", "significant")
 
     def __init__(self, significant: Iterable[str] = ()) -> None:
-        self._ids: dict[tuple[tuple[str, type, str | int], ...], int] = {}
+        self._ids: dict[tuple[tuple[str, type, Any], ...], int] = {}
         self._last = 0
         self._samples: dict[int, ClassAd] = {}
         #: By identity, which is kept: an expression to what it reached in the ad that was looked at last.
@@ -164,9 +164,9 @@ class Autoclusters:
         """Folded names of the attributes of a job that matching depends on."""
         names = set(self._names)
         # What an attribute that is an expression reaches counts as much as the attribute.
-        for key in ("requirements", "rank", *self._names):
+        for key in self._names:
             cell = ad.cell(key)
-            if isinstance(cell, Expr):
+            if cell.__class__ is Expr:
                 names.update(self._reach(ad, cell))
         return names
 
@@ -184,8 +184,13 @@ class Autoclusters:
 
     def of(self, ad: ClassAd) -> int:
         """The autocluster of a job."""
-        cells = ((name, ad.cell(name)) for name in sorted(self.names(ad)))
-        key = tuple((name, cell.__class__, _comparable(cell)) for name, cell in cells if cell is not MISSING)
+        told: list[tuple[str, type, Any]] = []
+        for name in sorted(self.names(ad)):
+            cell = ad.cell(name)
+            if cell is not MISSING:
+                kind = cell.__class__
+                told.append((name, kind, cell if kind in _COMPARED else _comparable(cell)))
+        key = tuple(told)
         found = self._ids.get(key)
         if found is None:
             found = self._ids[key] = self._next()
@@ -201,8 +206,9 @@ class Autoclusters:
         return autocluster in self._samples
 
 
+_COMPARED: Final = frozenset((str, int, bool))
+
+
 def _comparable(cell: object) -> str | int:
-    """What is the same for the same cells of a class, and only for these."""
-    if cell.__class__ in (str, int, bool):
-        return cell
+    """What is the same for the same cells of a class, and only for these; those of _COMPARED are that themselves."""
     return str(cell) if isinstance(cell, Expr) else unparse_value(cell)  # type: ignore[arg-type]

@@ -21,13 +21,13 @@ job's attributes alone. What this module does not do: carry anything out, or kee
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
 from roost.classad import ClassAd, Expr, Value, World, evaluate, parse_expression
 from roost.classad.ad import MISSING
 from roost.classad.allowance import EXPRESSION_STEPS, Allowance
+from roost.classad.records import dataclass
 from roost.classad.unparse import unparse_value
 from roost.classad.values import fold
 from roost.model.codes import RESOURCE_CODES, SUBCODE_MEMORY, HoldCode, VacateCode

@@ -69,8 +69,8 @@ def priority(cell: object) -> int | None:
 def begun(ad: ClassAd, *, held: bool) -> None:
     """Take from a submitted ad what the queue keeps, and begin with what a job has to which nothing has happened."""
     unfit = NOT_SUBMITTED if held else NOT_SUBMITTED | _HOLD
-    for name in [each for each in ad if fold(each) in unfit]:
-        del ad[name]
+    for key in unfit.intersection(ad.cells):
+        del ad[key]
     if not held:
         ad["JobStatus"] = int(JobStatus.IDLE)
     first: dict[str, Cell] = {**dict.fromkeys(ZEROES, 0), **dict.fromkeys(ZERO_SECONDS, 0.0), "ExitBySignal": False}

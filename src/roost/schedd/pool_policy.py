@@ -7,10 +7,23 @@ attribute that is called like a scope takes no part.
 
 from __future__ import annotations
 
+from typing import Final
+
 from roost.classad import ClassAd, Expr, Value, evaluate
 from roost.classad.ad import MISSING
 from roost.classad.world import WORLD, World
 from roost.model.pool_policy import HANDED, IMPOSED, JOB, JOB_ONLY, RESOURCE, STARTD_ONLY, is_true, scopes
+
+_IMPOSED: Final = tuple(map(str.lower, IMPOSED))
+_HANDED: Final = tuple((name, name.lower()) for name in HANDED)
+
+
+def imposes(slot: ClassAd) -> bool:
+    """Whether a slot ad brings anything of a policy that could forbid a job."""
+    cells = slot.cells
+    if slot.chained is None:
+        return any([key in cells for key in _IMPOSED])
+    return any([slot.cell(key) is not MISSING for key in _IMPOSED])
 
 
 def forbids(job: ClassAd, slot: ClassAd, world: World = WORLD, *, offered: ClassAd | None = None) -> str:
@@ -19,7 +32,7 @@ def forbids(job: ClassAd, slot: ClassAd, world: World = WORLD, *, offered: Class
     `offered` is the slot as the matchmaker gave it, of which the present one may be a part: whether slots take part is
     asked of the whole.
     """
-    imposed = [cell for cell in (slot.cell(name.lower()) for name in IMPOSED) if cell is not MISSING]
+    imposed = [cell for cell in map(slot.cell, _IMPOSED) if cell is not MISSING]
     if not imposed:
         return ""
     if any(ad.cell(scope) is not MISSING for scope in scopes(imposed) for ad in (job, slot)):
@@ -41,11 +54,10 @@ def _value(slot: ClassAd, name: str, my: ClassAd, target: ClassAd | None, world:
 
 def kept(fresh: ClassAd, before: ClassAd | None) -> ClassAd:
     """What a machine says of its slot, with the policy that came with the match; what it says of that is dropped."""
-    imposed = {} if before is None else {name: before.cell(name.lower()) for name in HANDED}
     found = fresh
-    for name in HANDED:
-        cell = imposed.get(name, MISSING)
-        if cell is fresh.cell(name.lower()):
+    for name, key in _HANDED:
+        cell = MISSING if before is None else before.cell(key)
+        if cell is fresh.cell(key):
             continue
         found = found.copy() if found is fresh else found
         if cell is MISSING:

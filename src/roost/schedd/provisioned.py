@@ -15,6 +15,7 @@ _USUAL: Final = ("Cpus", "Memory", "Disk")
 #: Shared by all jobs of the machine, and given to none.
 _SHARED: Final = frozenset(("swap", "virtualmemory"))
 _PROVISIONED: Final = "Provisioned"
+_PROVISIONED_KEY: Final = _PROVISIONED.lower()
 
 
 def provisioned(job_ad: ClassAd, slot_ad: ClassAd) -> dict[str, int | float | str | None]:
@@ -41,7 +42,7 @@ def _of_before(job_ad: ClassAd) -> list[str]:
     """Attributes that an earlier run has left."""
     left = []
     for name in job_ad.cells:
-        if name.endswith(_PROVISIONED.lower()):
+        if name.endswith(_PROVISIONED_KEY):
             resource = job_ad.spelling(name)[: -len(_PROVISIONED)]
             left += [f"{resource}{_PROVISIONED}", f"Assigned{resource}"]
     return left

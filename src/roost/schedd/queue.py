@@ -10,11 +10,10 @@ What this module does not do: keep anything, send anything, choose machines.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any, assert_never
 
 from roost.classad import ClassAd
-from roost.classad.values import fold
+from roost.classad.records import dataclass
 from roost.model.audit import digest
 from roost.model.pool_policy import KEPT_OUT
 from roost.schedd import commands, periodic, recurring, run_news, runs
@@ -254,8 +253,8 @@ class Queue:
         settings, owner = self.holder.settings, event.owner
         source = source.for_cluster(number)
         ad = source.common.copy()
-        for name in [each for each in ad if fold(each) in settings.secure]:
-            del ad[name]
+        for key in settings.secure.intersection(ad.cells):
+            del ad[key]
         begun(ad, held=held_at_submit(ad))
         for name, value in settings.defaults.items():
             if name not in ad:
@@ -419,9 +418,12 @@ class Queue:
         more claims."""
         if not local and not self.holder.places(now):
             return {}
-        pauses = self.holder.pauses
-        waiting = self.book.waiting(local=local).items()
-        found = {name: [each for each in groups if pauses.of(each.cluster, now) is None] for name, groups in waiting}
+        pauses, waiting = self.holder.pauses, self.book.waiting(local=local)
+        if not pauses:
+            return waiting
+        found = {
+            name: [each for each in groups if pauses.of(each.cluster, now) is None] for name, groups in waiting.items()
+        }
         return {name: groups for name, groups in found.items() if groups}
 
     def counts(self) -> dict[str, int]:

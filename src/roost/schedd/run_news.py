@@ -119,6 +119,8 @@ def run_measured(turn: Turn, event: RunMeasured) -> None:
 
 def take_over(job: Job, attributes: ClassAd) -> None:
     """Take over what a machine says of a job."""
-    for name in attributes:
-        if fold(name) not in _OWN:
-            job.ad.put(name, attributes.cell(fold(name)))  # type: ignore[arg-type]
+    if attributes.chained is not None:
+        attributes = attributes.unchained()
+    for key, cell in attributes.cells.items():
+        if key not in _OWN:
+            job.ad.put(attributes.spelling(key), cell)

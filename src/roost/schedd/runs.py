@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from roost.classad import ClassAd, unparse_value
-from roost.classad.ad import MISSING
+from roost.classad.ad import MISSING, key_of
 from roost.classad.values import fold
 from roost.model.audit import AuditKind, Source
 from roost.model.codes import HoldCode, VacateCode
@@ -37,14 +37,19 @@ from roost.schedd.job_policy import raised_memory
 from roost.schedd.job_transitions import On
 from roost.schedd.local import is_local
 from roost.schedd.outcome import at_exit, hold, leave_removed, requeue
-from roost.schedd.pool_policy import forbids, kept
+from roost.schedd.pool_policy import forbids, imposes, kept
 from roost.schedd.provisioned import provisioned
 from roost.schedd.run_news import address, count_checkpoints, count_suspension, present, take_over
 from roost.schedd.status import LEAVING, JobStatus
 from roost.schedd.turn import Turn
 
 #: Of a run, to what sums up those of all runs.
-_SUMMED: Final = (("RemoteUserCpu", "CumulativeRemoteUserCpu"), ("RemoteSysCpu", "CumulativeRemoteSysCpu"))
+_SUMMED: Final = tuple(
+    (fold(of_run), fold(of_all), of_all)
+    for of_run, of_all in (
+        ("RemoteUserCpu", "CumulativeRemoteUserCpu"), ("RemoteSysCpu", "CumulativeRemoteSysCpu"),
+    )
+)  # fmt: skip
 #: How often a run is ordered from a machine that does not know it.
 _ORDERS_MAX: Final = 5
 #: Evictions that are about the job only.
@@ -209,7 +214,7 @@ def _forbidden(
     turn: Turn, holder: Holder, job: ClassAd, slot: ClassAd, submitter: str, offered: ClassAd | None = None
 ) -> bool:
     """Whether the pool's policy keeps a job from a slot; then that is noted for the record."""
-    name = forbids(job, slot, turn.world, offered=offered)
+    name = forbids(job, slot, turn.world, offered=offered) if imposes(slot) else ""
     if name:
         number = f"{job.eval('ClusterId')}.{job.eval('ProcId')}"
         rule = Source(text=str(slot.get(name, "")), place=str(slot.get(PLACES[name], "")))
@@ -270,8 +275,9 @@ def start_run(turn: Turn, holder: Holder, claim: HeldClaim, job: Job) -> bool:
 def _order_start(turn: Turn, claim: HeldClaim, job: Job, ad: ClassAd, names: tuple[str, ...]) -> None:
     """Order the present run; `names`: what the job's ad, as the machine gets it, takes over from the queue's."""
     for name in names:
-        if name in job.ad:
-            ad[name] = job.ad[name]
+        cell = job.ad.cell(key_of(name))
+        if cell is not MISSING:
+            ad.put(name, cell)
         elif name in ad:
             del ad[name]
     ad["JobStatus"] = int(JobStatus.RUNNING)
@@ -451,8 +457,8 @@ def _end_bookkeeping(turn: Turn, job: Job, event: RunEnded) -> None:
     wall_s = max(0, int(event.at) - job.whole("shadowbday", int(event.at)))
     slot_s = wall_s * max(1, job.whole("cpusprovisioned", 1))
     sums: dict[str, Any] = {}
-    for of_run, of_all in _SUMMED:
-        sums[of_all] = _number(job.ad.cell(fold(of_all))) + _number(event.attributes.cell(fold(of_run)))
+    for of_run, of_all, name in _SUMMED:
+        sums[name] = _number(job.ad.cell(of_all)) + _number(event.attributes.cell(of_run))
     if event.ending == "exit" or event.output == "kept" or event.checkpoints:
         # What it did is not lost.
         sums["CommittedTime"] = job.whole("committedtime") + wall_s

@@ -25,6 +25,8 @@ class JobStatus(IntEnum):
         return "?IRXCH>S"[self]
 
 
+#: Of each number, what it means: to ask the class takes ten times as long.
+STATUSES: Final = tuple(JobStatus)
 #: A job in one of these is on a machine.
 ON_MACHINE: Final = frozenset((JobStatus.RUNNING, JobStatus.TRANSFERRING_OUTPUT, JobStatus.SUSPENDED))
 #: A job in one of these may still be on a machine, which it is to leave.

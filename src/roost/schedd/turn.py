@@ -94,7 +94,8 @@ class Turn:
     def world(self) -> World:
         """What expressions are told of the world at the instant of the event."""
         if self._world is None:
-            offset = datetime.fromtimestamp(self.now, self.zone).utcoffset()
+            # There are very many steps of queues in UTC, those of simulations.
+            offset = None if self.zone is UTC else datetime.fromtimestamp(self.now, self.zone).utcoffset()
             self._world = FixedWorld(
                 instant=self.now,
                 offset=0 if offset is None else int(offset.total_seconds()),

@@ -307,7 +307,7 @@ class Negotiation:
 
     def _requests(self, groups: list[IdleGroup]) -> Iterable[Request]:
         """The requests of a submitter; neighbours of one autocluster are one."""
-        book = self.queue.core.book
+        clusters = self.queue.core.book.clusters
         places = self.queue.core.holder.places(self.engine.now)
         number, count, job = -1, 0, ""
         for group in groups:
@@ -318,7 +318,8 @@ class Negotiation:
                 if count:
                     yield self._request(number, min(count, places), job)
                 number, count, job = group.autocluster, 0, f"{group.cluster}.{first}"
-            count += min(group.count, book.clusters[group.cluster].room)
+            cluster = clusters[group.cluster]
+            count += group.count if cluster.at_once_max is None else min(group.count, cluster.room)
         if count:
             yield self._request(number, min(count, places), job)
 

@@ -49,8 +49,9 @@ class QueueClock:
         self._planned: set[float] = set()
         #: Claims that something was asked of, until it is known to have come.
         self._unsettled: dict[str, None] = {}
-        #: Claim id to when the sign of life arrives that would have been sent last, when that was looked at, epoch s.
-        self._renewed: dict[str, float] = {}
+        #: Claim id to the machine, and when the sign of life would have been sent that was the last one when that was
+        #: looked at, epoch s.
+        self._renewed: dict[str, tuple[str, float]] = {}
         self.begin(queue.engine.now)
         if eager or queue.core.holder.settings.alives_missed_max < ALIVES_A_LEASE:
             self._be_eager()
@@ -86,12 +87,14 @@ class QueueClock:
 
     def _grid(self, at: float, every: float | None = None) -> float:
         """The first instant of a grid since the start that is not before `at`."""
-        step = self._every if every is None else math.ceil(every / self._every) * self._every
+        tick_s = self._every
+        step = tick_s if every is None else math.ceil(every / tick_s) * tick_s
         return self._start + math.ceil((at - self._start) / step) * step
 
     def _before(self, now: float, every: float) -> float:
         """The last instant of a slower grid before this tick."""
-        step = math.ceil(every / self._every) * self._every
+        tick_s = self._every
+        step = math.ceil(every / tick_s) * tick_s
         return self._start + max(0, math.ceil((now - self._start) / step) - 1) * step
 
     def _at(self, at: float) -> None:
@@ -150,7 +153,7 @@ class QueueClock:
         for claim in core.holder.claims.values():
             if claim.stage in _HELD and (sent_at := self._said_at(claim, now)) is not None:
                 claim.alive_at = sent_at
-                self._renewed[claim.id] = self._arrives_at(claim, sent_at)
+                self._renewed[claim.id] = claim.node, sent_at
             if claim.stage is Stage.RUNNING and claim.confirmed:
                 claim.heard_at = now
 
@@ -197,26 +200,30 @@ class QueueClock:
 
     def _said_at(self, claim: HeldClaim, now: float) -> float | None:
         """When the last sign of life of a claim that was not sent would have been, up to now; None for never."""
-        first = self._grid(claim.alive_at + claim.alive_s)
+        due, tick_s = claim.alive_at + claim.alive_s, self._every
+        if due > now:
+            return None
+        first = self._start + math.ceil((due - self._start) / tick_s) * tick_s
         if first > now:
             return None
-        step = math.ceil(claim.alive_s / self._every) * self._every
+        step = math.ceil(claim.alive_s / tick_s) * tick_s
         return first + math.floor((now - first) / step) * step
 
-    def _arrives_at(self, claim: HeldClaim, sent_at: float) -> float:
-        return sent_at + self._queue.bus.steady_delay(f"queue~{claim.node}", sent_at)
+    def _arrives_at(self, node: str, sent_at: float) -> float:
+        return sent_at + self._queue.bus.steady_delay(f"queue~{node}", sent_at)
 
     def renewed_at(self, claim_id: str, now: float) -> float | None:
         """When the last sign of life of a claim reached its slot that was not sent; None if there was none."""
         claim, until = self._queue.core.holder.claims.get(claim_id), now
         if claim is not None and claim.stage in _HELD and not self._eager:
             while (sent_at := self._said_at(claim, until)) is not None:
-                came_at = self._arrives_at(claim, sent_at)
+                came_at = self._arrives_at(claim.node, sent_at)
                 if came_at <= now:
                     return came_at
                 until = math.nextafter(sent_at, -math.inf)
         known = self._renewed.get(claim_id)
-        return known if known is not None and known <= now else None
+        came_at = math.inf if known is None else self._arrives_at(*known)
+        return came_at if came_at <= now else None
 
     def send(self, node: str, deliver: Callable[[float], None]) -> None:
         """Send a sign of life: it takes as long as it would have taken if nobody had sent it."""

@@ -13,11 +13,11 @@ out an order.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
 from roost.classad.ad import MISSING
+from roost.classad.records import dataclass
 from roost.model.changed import changed, changer, maker
 from roost.model.effects import (
     CancelTimer,

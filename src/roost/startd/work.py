@@ -6,9 +6,9 @@ nothing of it is left when the step is over but the values it gathered.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, Final
 
+from roost.classad.records import dataclass
 from roost.model.changed import changed, changer, maker
 from roost.model.claims import Claim
 from roost.model.effects import Effect

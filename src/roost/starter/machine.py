@@ -12,11 +12,11 @@ What it does not do: run anything, keep files, wait for the queue to have read t
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
 from roost.classad import UNDEFINED, unparse_value
+from roost.classad.records import dataclass
 from roost.model.changed import changer, maker
 from roost.model.starter import Doing, StarterTimer
 from roost.model.starter_effects import CancelTimer, MakeSandbox, SetTimer, StarterEffect, Warn

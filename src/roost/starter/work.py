@@ -5,9 +5,9 @@ A `Work` lives for one step and is the only thing in this room that changes.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, Final
 
+from roost.classad.records import dataclass
 from roost.model.changed import changed, changer, maker
 from roost.model.starter import StarterReason, StarterTimer
 from roost.model.starter_effects import StarterEffect

@@ -8,10 +8,10 @@ value last changed, and ``<name>Value`` that value, unless the attribute is a co
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 
 from roost.classad import ClassAd, Expr, Value, World
 from roost.classad.ad import MISSING
+from roost.classad.records import dataclass, field
 from roost.classad.values import fold
 
 
