@@ -255,6 +255,7 @@ class _Fields:
         found: dict[str, Any] = made.__dataclass_fields__
         for name in found:
             found[name].kw_only = name in shape.named
+        owner.__dataclass_fields__ = found  # type: ignore[attr-defined]
         return found
 
 
