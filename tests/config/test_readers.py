@@ -31,7 +31,7 @@ _ASKING = frozenset(
 )
 #: Modules that ask for all names of a table that stands elsewhere.
 _WHOLE_TABLES = {
-    "startd.slot_ad_config": frozenset(
+    "startd.slot_ad.config": frozenset(
         f"{row.name}{suffix}".lower()
         for row in KNOB_POLICIES.values()
         if row.attribute is not None
@@ -39,7 +39,7 @@ _WHOLE_TABLES = {
     ),
 }
 #: Families of which a module asks for whatever a list in the configuration names.
-_BY_LIST = {"SLOT<N>_<ATTR>": "startd.slot_ad_config"}
+_BY_LIST = {"SLOT<N>_<ATTR>": "startd.slot_ad.config"}
 #: Names that the code asks for and that are not knobs.
 _OTHERS = frozenset(
     (

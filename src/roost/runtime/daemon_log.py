@@ -70,7 +70,7 @@ class DaemonLog(logging.Handler):
         super().close()
 
     def _look(self, second: int) -> None:
-        """Begin another file where this one was removed; it goes on where there is no directory any more."""
+        """Begin another file where this one was removed; it goes on where there is no longer a directory."""
         self._looked_at = second
         if not self._path.exists():
             old = self._file

@@ -8,7 +8,7 @@ from roost.config.finding import Severity
 from roost.config.knob import Knob, KnobType, Reload, Unread, knob
 
 _master = partial(knob, subsystem="MASTER", read_by="runtime.master")
-_collector = partial(knob, subsystem="COLLECTOR", read_by="runtime.audit_keeper")
+_collector = partial(knob, subsystem="COLLECTOR", read_by="runtime.central.audit_keeper")
 _defrag = partial(knob, subsystem="DEFRAG", read_by="defrag.policy")
 _roost = partial(knob, subsystem="ALL", reload=Reload.RESTART, read_by="runtime.master")
 
@@ -30,7 +30,7 @@ KNOBS: tuple[Knob, ...] = (
     _master("SHUTDOWN_FAST_TIMEOUT", KnobType.INTEGER, "300", "How long a daemon may take to end fast before it is killed.", unit="s", low=0, read_by="runtime.master_settings"),
     _collector("COLLECTOR_NAME", KnobType.STRING, None, "Description of the pool.", read_by="runtime.master"),
     _collector("COLLECTOR_PORT", KnobType.INTEGER, "9618", "Kept for old configurations: machines make outbound connections only.", low=0, high=65535, unread=Unread("Machines make outbound connections only.", _N)),
-    _collector("CLASSAD_LIFETIME", KnobType.INTEGER, "900", "Age at which an ad that is not renewed is dropped.", unit="s", low=1, read_by="runtime.central_daemon"),
+    _collector("CLASSAD_LIFETIME", KnobType.INTEGER, "900", "Age at which an ad that is not renewed is dropped.", unit="s", low=1, read_by="runtime.central.daemon"),
     _collector("COLLECTOR_UPDATE_INTERVAL", KnobType.INTEGER, "900", "Time between two updates of the collector's own ad.", unit="s", low=1, unread=Unread("The ad of the collector is always the present one.", _N)),
     _collector("AUDIT_DATABASE_URL", KnobType.STRING, None, "Database of the audit trail, as an URL of SQLAlchemy. Without it: the queue's in PostgreSQL, else a file beside the queue's.", reload=Reload.RESTART),
     _collector("AUDIT_MAX_AGE", KnobType.INTEGER, "7776000", "Age at which decisions leave the audit trail.", unit="s", low=0),
@@ -56,8 +56,8 @@ KNOBS: tuple[Knob, ...] = (
     _roost("NATS_SERVERS", KnobType.LIST, None, "Message servers of the pool; unset starts one of its own."),
     _roost("NATS_CREDENTIALS", KnobType.PATH, None, "File with the credentials for the message servers: a JSON object with user and password, or with one such object for each of central, schedd, node and client."),
     _roost("ROOST_USERS", KnobType.LIST, None, "Users of this machine who may use the pool, where root runs it."),
-    _roost("DATABASE_URL", KnobType.STRING, None, "Database that keeps jobs and history, as an SQLAlchemy URL; unset is an SQLite database in the state directory.", read_by="runtime.schedd_daemon"),
-    _roost("REQUEST_TIME_MAX", KnobType.REAL, "10", "Processor time that one request to a daemon may take; a query that needs more is refused whole.", unit="s", low=0.1, reload=Reload.RECONFIG, read_by="runtime.budget"),
-    _roost("ROOST_SENSORS_FILE", KnobType.PATH, None, "JSON file whose readings take the place of what sensors say, for tests and demonstrations.", read_by="runtime.sensors"),
-    _roost("ROOST_ACTIVITY_FILES", KnobType.LIST, None, "Files whose change means that the machine's owner is active, such as a file that an X idle watcher touches.", read_by="runtime.sensors"),
+    _roost("DATABASE_URL", KnobType.STRING, None, "Database that keeps jobs and history, as an SQLAlchemy URL; unset is an SQLite database in the state directory.", read_by="runtime.queue.daemon"),
+    _roost("REQUEST_TIME_MAX", KnobType.REAL, "10", "Processor time that one request to a daemon may take; a query that needs more is refused whole.", unit="s", low=0.1, reload=Reload.RECONFIG, read_by="runtime.bus.budget"),
+    _roost("ROOST_SENSORS_FILE", KnobType.PATH, None, "JSON file whose readings take the place of what sensors say, for tests and demonstrations.", read_by="runtime.node.sensors"),
+    _roost("ROOST_ACTIVITY_FILES", KnobType.LIST, None, "Files whose change means that the machine's owner is active, such as a file that an X idle watcher touches.", read_by="runtime.node.sensors"),
 )

@@ -17,7 +17,7 @@ _N = Severity.NOTE
 # ruff: noqa: E501
 KNOBS: tuple[Knob, ...] = (
     _expr("START", default="True", meaning="Whether the slot is willing to run a job. Part of the slot's Requirements; FALSE without looking at any job keeps jobs away."),
-    _expr("IS_OWNER", default="False", meaning="Whether the slot belongs to the machine's owner for now (state Owner). Must not depend on a job.", read_by="startd.slot_ad_config"),
+    _expr("IS_OWNER", default="False", meaning="Whether the slot belongs to the machine's owner for now (state Owner). Must not depend on a job.", read_by="startd.slot_ad.config"),
     _expr("SUSPEND", default="False", meaning="Whether to suspend the running job; looked at while WANT_SUSPEND is TRUE."),
     _expr("CONTINUE", default="True", meaning="Whether to let a suspended job go on."),
     _expr("PREEMPT", default="False", meaning="Whether to begin getting rid of the job: retirement first, then eviction.", read_by="startd.machine"),
@@ -27,7 +27,7 @@ KNOBS: tuple[Knob, ...] = (
     _expr("WANT_HOLD", default="False", meaning="Whether a job that is preempted goes on hold instead of back to the queue.", read_by="startd.entries"),
     _expr("WANT_HOLD_REASON", default=None, meaning="Text of the hold reason when WANT_HOLD is TRUE.", read_by="startd.entries"),
     _expr("WANT_HOLD_SUBCODE", default="0", meaning="Number that tells hold reasons apart when WANT_HOLD is TRUE.", read_by="startd.entries"),
-    _expr("RANK", default=None, meaning="How much the slot likes a job; a job with a higher rank may preempt a running one. Unset counts as 0.", read_by="startd.slot_ad_config"),
+    _expr("RANK", default=None, meaning="How much the slot likes a job; a job with a higher rank may preempt a running one. Unset counts as 0.", read_by="startd.slot_ad.config"),
     _expr("MAXJOBRETIREMENTTIME", default="0", unit="s", meaning="Time since its start that a job is granted before it may be evicted; -1 means none, even in a peaceful shutdown.", read_by="startd.retirement"),
     _expr("MachineMaxVacateTime", default="600", unit="s", meaning="Longest time between soft and hard kill; evaluated when the job starts.", read_by="startd.retirement"),
     _expr("CLAIM_WORKLIFE", default="1200", unit="s", meaning="Age at which a claim takes no further job; -1 for no limit, 0 for one job per claim.", read_by="startd.claim_life"),
@@ -36,13 +36,13 @@ KNOBS: tuple[Knob, ...] = (
     _expr("RunBenchmarks", default="LastBenchmark == 0", meaning="Whether an unclaimed slot runs benchmarks now."),
     _expr("START_BACKFILL", default=None, meaning="Whether an unclaimed slot turns to backfill work."),
     _expr("EVICT_BACKFILL", default=None, meaning="Whether backfill work is to be stopped."),
-    _expr("CpuBusy", default=None, meaning="Whether the processor is busy with the owner's work; CpuBusyTime counts the seconds for which it has been TRUE.", read_by="startd.slot_ad_config"),
-    _expr("CPU_BUSY", default=None, meaning="Read when CpuBusy is not set.", read_by="startd.slot_ad_config"),
+    _expr("CpuBusy", default=None, meaning="Whether the processor is busy with the owner's work; CpuBusyTime counts the seconds for which it has been TRUE.", read_by="startd.slot_ad.config"),
+    _expr("CPU_BUSY", default=None, meaning="Read when CpuBusy is not set.", read_by="startd.slot_ad.config"),
     _expr("FetchWorkDelay", default=None, unit="s", meaning="Time between two tries to fetch work with a hook; unset counts as 300.", read_by="startd.own_work"),
-    _expr("SLOT_WEIGHT", default="Cpus", meaning="What the slot costs its user in fair share.", read_by="startd.slot_ad_config"),
-    _expr("SlotWeight", default=None, meaning="Older spelling of SLOT_WEIGHT.", read_by="startd.slot_ad_config"),
-    *(_expr(f"{name}_VANILLA", default=None, meaning=f"Used instead of {name} for vanilla jobs when it gives a value.", read_by="startd.slot_ad_config")
+    _expr("SLOT_WEIGHT", default="Cpus", meaning="What the slot costs its user in fair share.", read_by="startd.slot_ad.config"),
+    _expr("SlotWeight", default=None, meaning="Older spelling of SLOT_WEIGHT.", read_by="startd.slot_ad.config"),
+    *(_expr(f"{name}_VANILLA", default=None, meaning=f"Used instead of {name} for vanilla jobs when it gives a value.", read_by="startd.slot_ad.config")
       for name in ("SUSPEND", "CONTINUE", "PREEMPT", "KILL", "WANT_SUSPEND", "WANT_VACATE")),
-    *(_expr(f"{name}_VM", default=None, meaning=f"Used instead of {name} for virtual-machine jobs when it gives a value.", read_by="startd.slot_ad_config")
+    *(_expr(f"{name}_VM", default=None, meaning=f"Used instead of {name} for virtual-machine jobs when it gives a value.", read_by="startd.slot_ad.config")
       for name in ("SUSPEND", "CONTINUE", "PREEMPT", "KILL", "WANT_SUSPEND", "WANT_VACATE")),
 )

@@ -6,22 +6,22 @@ from functools import partial
 
 from roost.config.knob import Knob, KnobType, Reload, Scope, Unread, knob
 
-_k = partial(knob, subsystem="STARTD", read_by="startd.slot_ad_config")
-_laid_out = partial(knob, subsystem="STARTD", reload=Reload.RECONFIG, read_by="startd.layout")
-_fixed = partial(knob, subsystem="STARTD", reload=Reload.RESTART, read_by="startd.layout")
+_k = partial(knob, subsystem="STARTD", read_by="startd.slot_ad.config")
+_laid_out = partial(knob, subsystem="STARTD", reload=Reload.RECONFIG, read_by="startd.layout.layout")
+_fixed = partial(knob, subsystem="STARTD", reload=Reload.RESTART, read_by="startd.layout.layout")
 
 # One row a line, however long: it is a table.
 # fmt: off
 # ruff: noqa: E501
 KNOBS: tuple[Knob, ...] = (
-    _fixed("NUM_CPUS", KnobType.INTEGER, "$(DETECTED_CPUS_LIMIT)", "Cores to divide among slots; a larger number than exist advertises cores twice.", unit="cores", low=0, read_by="startd.layout_resources"),
-    _fixed("MAX_NUM_CPUS", KnobType.INTEGER, "0", "Upper limit of NUM_CPUS; 0 for none.", unit="cores", low=0, read_by="startd.layout_resources"),
+    _fixed("NUM_CPUS", KnobType.INTEGER, "$(DETECTED_CPUS_LIMIT)", "Cores to divide among slots; a larger number than exist advertises cores twice.", unit="cores", low=0, read_by="startd.layout.resources"),
+    _fixed("MAX_NUM_CPUS", KnobType.INTEGER, "0", "Upper limit of NUM_CPUS; 0 for none.", unit="cores", low=0, read_by="startd.layout.resources"),
     _fixed("COUNT_HYPERTHREAD_CPUS", KnobType.BOOLEAN, "True", "Whether hardware threads count as cores.", unread=Unread("Hardware threads always count as cores; set NUM_CPUS.")),
-    _fixed("MEMORY", KnobType.INTEGER, None, "Memory to divide among slots; unset means what was found less RESERVED_MEMORY.", unit="MB", low=0, read_by="startd.layout_resources"),
-    _fixed("RESERVED_MEMORY", KnobType.INTEGER, "0", "Memory kept from jobs.", unit="MB", low=0, read_by="startd.layout_resources"),
-    _k("RESERVED_DISK", KnobType.INTEGER, "0", "Disk space kept from jobs on the filesystem of EXECUTE.", unit="MB", low=0, read_by="startd.layout_resources"),
-    _k("RESERVED_SWAP", KnobType.INTEGER, "0", "Swap space kept from jobs.", unit="MB", low=0, read_by="startd.layout_resources"),
-    _fixed("EXECUTE", KnobType.PATH, "$(LOCAL_DIR)/execute", "Directory in which jobs' scratch directories are made; it must exist. In one that is not the state directory's own, the machine makes a directory roost-<digest> for them.", scope=Scope.SLOT, read_by="runtime.scratch"),
+    _fixed("MEMORY", KnobType.INTEGER, None, "Memory to divide among slots; unset means what was found less RESERVED_MEMORY.", unit="MB", low=0, read_by="startd.layout.resources"),
+    _fixed("RESERVED_MEMORY", KnobType.INTEGER, "0", "Memory kept from jobs.", unit="MB", low=0, read_by="startd.layout.resources"),
+    _k("RESERVED_DISK", KnobType.INTEGER, "0", "Disk space kept from jobs on the filesystem of EXECUTE.", unit="MB", low=0, read_by="startd.layout.resources"),
+    _k("RESERVED_SWAP", KnobType.INTEGER, "0", "Swap space kept from jobs.", unit="MB", low=0, read_by="startd.layout.resources"),
+    _fixed("EXECUTE", KnobType.PATH, "$(LOCAL_DIR)/execute", "Directory in which jobs' scratch directories are made; it must exist. In one that is not the state directory's own, the machine makes a directory roost-<digest> for them.", scope=Scope.SLOT, read_by="runtime.node.scratch"),
     _laid_out("NUM_SLOTS", KnobType.INTEGER, None, "Number of slots of type 0, each with an equal share; used when no typed slots are asked for.", low=0),
     _laid_out("NUM_SLOTS_TYPE_<N>", KnobType.INTEGER, "0", "Number of slots of type N.", low=0),
     _laid_out("SLOT_TYPE_<N>", KnobType.STRING, None, "Share of each resource that a slot of type N gets, for instance `cpus=2, ram=25%, auto`."),
@@ -30,10 +30,10 @@ KNOBS: tuple[Knob, ...] = (
     _k("SLOT_TYPE_<N>_STARTD_ATTRS", KnobType.LIST, None, "Names of macros published in the ads of slots of type N."),
     _laid_out("MAX_SLOT_TYPES", KnobType.INTEGER, "10", "Slot types 1 to this number less one are looked for.", low=1, high=1000),
     _laid_out("SLOT_CONFIG_FAILURE_MODE", KnobType.STRING, "Except", "What to do about slots that cannot be made: trim them, make none, or end.", words=("besteffort", "allornothing", "except")),
-    _fixed("MACHINE_RESOURCE_NAMES", KnobType.LIST, None, "Names of further resources of the machine, such as gpu.", read_by="startd.layout_resources"),
-    _fixed("MACHINE_RESOURCE_<NAME>", KnobType.STRING, None, "Quantity of that resource, or a list of identifiers of its units.", read_by="startd.layout_resources"),
-    _fixed("MACHINE_RESOURCE_INVENTORY_<NAME>", KnobType.STRING, None, "Command that prints the quantity or the identifiers of that resource.", read_by="startd.layout_resources"),
-    _fixed("OFFLINE_MACHINE_RESOURCE_<NAME>", KnobType.LIST, None, "Identifiers of units that no job may get.", read_by="startd.layout_resources"),
+    _fixed("MACHINE_RESOURCE_NAMES", KnobType.LIST, None, "Names of further resources of the machine, such as gpu.", read_by="startd.layout.resources"),
+    _fixed("MACHINE_RESOURCE_<NAME>", KnobType.STRING, None, "Quantity of that resource, or a list of identifiers of its units.", read_by="startd.layout.resources"),
+    _fixed("MACHINE_RESOURCE_INVENTORY_<NAME>", KnobType.STRING, None, "Command that prints the quantity or the identifiers of that resource.", read_by="startd.layout.resources"),
+    _fixed("OFFLINE_MACHINE_RESOURCE_<NAME>", KnobType.LIST, None, "Identifiers of units that no job may get.", read_by="startd.layout.resources"),
     _k("STARTD_ATTRS", KnobType.LIST, None, "Names of macros published in every slot ad; their values are expressions, so texts need quotes.", scope=Scope.SLOT),
     _k("STARTD_EXPRS", KnobType.LIST, None, "Older name of STARTD_ATTRS; both lists are used.", scope=Scope.SLOT),
     _k("STARTD_JOB_ATTRS", KnobType.LIST, None, "Job attributes copied into the slot ad while it is claimed.", read_by="startd.configured"),
@@ -44,7 +44,7 @@ KNOBS: tuple[Knob, ...] = (
     _fixed("SLOTS_CONNECTED_TO_KEYBOARD", KnobType.INTEGER, "1000000", "Slots up to this number notice terminals and keyboard; the default is all.", low=0, read_by="startd.idleness"),
     _k("DISCONNECTED_KEYBOARD_IDLE_BOOST", KnobType.INTEGER, "1200", "Added to the idle time that slots not connected to the keyboard report, which counts from the start of the daemon.", unit="s", low=0, read_by="startd.idleness"),
     _k("STARTUP_KEYBOARD_IDLE_BOOST", KnobType.INTEGER, "0", "Idle time assumed before the start of the daemon.", unit="s", low=0, read_by="startd.idleness"),
-    _k("CONSOLE_DEVICES", KnobType.LIST, "console", "Devices whose use counts as console activity.", read_by="runtime.sensors"),
+    _k("CONSOLE_DEVICES", KnobType.LIST, "console", "Devices whose use counts as console activity.", read_by="runtime.node.sensors"),
     _k("CONSUMPTION_POLICY", KnobType.BOOLEAN, "False", "Whether CONSUMPTION_<NAME> says what a job takes from a partitionable slot.", read_by="startd.requests"),
     _k("CONSUMPTION_<NAME>", KnobType.EXPRESSION, None, "How much of that resource a job takes from a partitionable slot.", read_by="startd.requests"),
     _k("CLAIM_PARTITIONABLE_LEFTOVERS", KnobType.BOOLEAN, "True", "Whether a schedd that claimed part of a partitionable slot may go on with the rest.", read_by="startd.requests"),

@@ -41,7 +41,7 @@ KNOBS: tuple[Knob, ...] = (
     _path("RUN", default="$(LOCAL_DIR)/run", meaning="Directory of sockets and process numbers.", unread=Unread("The state directory (ROOST_HOME, or roost up --home) is where a pool keeps its files.", _N)),
     _path("ETC", default="/etc/roost", meaning="Directory of configuration and credentials."),
     _k("UID_DOMAIN", KnobType.STRING, "$(FULL_HOSTNAME)", "Domain within which an account name means the same person.", reload=Reload.RESTART, read_by="schedd.configured"),
-    _k("FILESYSTEM_DOMAIN", KnobType.STRING, "$(FULL_HOSTNAME)", "Domain within which a path means the same file.", reload=Reload.RESTART, read_by="runtime.local_runs"),
+    _k("FILESYSTEM_DOMAIN", KnobType.STRING, "$(FULL_HOSTNAME)", "Domain within which a path means the same file.", reload=Reload.RESTART, read_by="runtime.queue.local_runs"),
     _k("CONDOR_HOST", KnobType.STRING, None, "Host of the central manager.", unread=Unread("Daemons find the pool through NATS_SERVERS.", _N)),
     _k("COLLECTOR_HOST", KnobType.LIST, "$(CONDOR_HOST)", "Hosts, with optional ports, of the collectors that ads are sent to.", reload=Reload.RESTART, unread=Unread("Daemons find the pool through NATS_SERVERS.", _N)),
     _k("POOL_NAME", KnobType.STRING, None, "Name of the pool for people.", read_by="runtime.master"),
