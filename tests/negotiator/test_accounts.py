@@ -74,6 +74,12 @@ def test_the_factor_is_the_users_own_the_nice_ones_the_groups_the_remote_one_or_
     assert accounts.effective(user, settings) == BEST * factor
 
 
+def test_nice_users_are_those_of_the_group_that_the_knob_names_and_those_of_old():
+    settings = Settings(factors=PriorityFactors(nice_name="leftovers"))
+    factors = [Accounts().factor(user, settings) for user in ("Leftovers.ann@x", "nice-user.ann@x", "nicer.ann@x")]
+    assert factors == [1e10, 1e10, 1000.0]
+
+
 def test_groups_are_found_by_their_longest_name_without_regard_to_case():
     groups = (GroupSettings(name="Physics"), GroupSettings(name="physics.hep"))
     assert group_of("PHYSICS.hep.ann@x", groups) == "physics.hep"

@@ -240,10 +240,14 @@ def ceiling_of(person: str, ceilings: Mapping[str, float]) -> float | None:
     return ceilings.get(person, ceilings.get(person.partition("@")[0]))
 
 
+#: What the names of jobs begin with that say NiceUser, whatever the group of nice jobs is called.
+OLD_NICE: Final = "nice-user."
+
+
 def configured_factor(name: str, factors: PriorityFactors, groups: Iterable[GroupSettings]) -> float:
     """The factor that the configuration gives a user."""
     local, _, domain = name.lower().partition("@")
-    if local.startswith(factors.nice_name + "."):
+    if local.startswith((f"{factors.nice_name}.", OLD_NICE)):
         return factors.nice
     group = group_of(name, groups)
     for each in groups:

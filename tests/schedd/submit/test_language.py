@@ -295,9 +295,11 @@ def test_site_policy_comes_from_the_configuration() -> None:
         Site = "here"
         DEFAULT_RANK = Mips
         ARCH = SPARC
+        NICE_USER_ACCOUNTING_GROUP_NAME = leftovers
         """,
         MemoryHost(),
     )
+    assert sleep("nice_user = true\nqueue\n", config=config).common["AccountingGroup"].startswith("leftovers.")
     common = sleep("queue\n", config=config).common
     assert (common["RequestMemory"], common["Site"], str(common["Rank"])) == (512, "here", "Mips")
     assert "(TARGET.Good)" in str(common["Requirements"])

@@ -47,7 +47,7 @@ KNOBS: tuple[Knob, ...] = (
     _k("PRIORITY_HALFLIFE", KnobType.REAL, "86400", "Time in which a user's past use counts for half.", unit="s", low=1),
     _k("DEFAULT_PRIO_FACTOR", KnobType.REAL, "1000", "Factor of a user's priority.", low=1),
     _k("NICE_USER_PRIO_FACTOR", KnobType.REAL, "10000000000", "Factor of the priority of jobs submitted as nice.", low=1),
-    _k("NICE_USER_ACCOUNTING_GROUP_NAME", KnobType.STRING, "nice-user", "Group that nice jobs are charged to."),
+    _k("NICE_USER_ACCOUNTING_GROUP_NAME", KnobType.STRING, "nice-user", "Group that jobs with nice_user are charged to when they are submitted, and whose users have NICE_USER_PRIO_FACTOR."),
     _k("REMOTE_PRIO_FACTOR", KnobType.REAL, "10000000", "Factor of the priority of users from other domains.", low=1),
     _k("ACCOUNTANT_LOCAL_DOMAIN", KnobType.STRING, "$(UID_DOMAIN)", "Domain whose users are local for the priority factor."),
     _k("ACCOUNTANT_DATABASE_FILE", KnobType.PATH, "$(SPOOL)/Accountantnew.log", "Kept for old configurations: usage is kept in the database.", unread=Unread("Usage is kept in the database.", _N)),

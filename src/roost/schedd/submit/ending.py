@@ -176,7 +176,7 @@ def accounting(job: Job) -> None:
     nice = job.truth("nice_user")
     if nice:
         if group is None:
-            group = "nice-user"
+            group = job.defaults.nice_group
         else:
             message = "nice_user is ignored, for accounting_group says whom the job counts for"
             job.report(SubmitCode.CONFLICT, message, "nice_user")

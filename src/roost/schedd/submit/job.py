@@ -45,6 +45,8 @@ class Defaults:
     append_rank: str = ""
     append_requirements: str = ""
     should_transfer: str = "IF_NEEDED"
+    #: The accounting group of jobs that say nice_user.
+    nice_group: str = "nice-user"
     #: Names and expressions put into every ad (SUBMIT_ATTRS).
     attributes: tuple[tuple[str, str], ...] = ()
     #: Environment that jobs may inherit with getenv.

@@ -307,6 +307,7 @@ class _Reader:
             append_rank=self._knob("APPEND_RANK"),
             append_requirements=self._knob("APPEND_REQUIREMENTS"),
             should_transfer=self._knob("SUBMIT_DEFAULT_SHOULD_TRANSFER_FILES", plain.should_transfer),
+            nice_group=self._knob("NICE_USER_ACCOUNTING_GROUP_NAME", plain.nice_group),
             attributes=tuple(self._attributes()),
             inherited=dict(self.host.environment()),
         )
