@@ -153,7 +153,7 @@ def test_limits_on_users() -> None:
     [
         ("cqueues/all.q: suspend_thresholds np_load_avg=2", {}, "suspend_thresholds of queue all.q"),
         ("schedconf: weight_tickets_share 10", {}, "weight_tickets_share"),
-        ("", {"projects/sim": "name sim\noticket 5\nfshare 0\nacl NONE\nxacl NONE\n"}, "oticket of project sim"),
+        ("cqueues/all.q: subordinate_list slots=2(all.q:1:sr)", {}, "slot-wise subordinate_list of queue all.q"),
     ],
 )
 def test_what_the_run_does_not_do_is_refused(edits: str, files: dict[str, str], missing: str) -> None:

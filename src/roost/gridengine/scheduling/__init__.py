@@ -11,8 +11,7 @@ words of `qstat -j`. The same snapshot gives the same plan.
 What it does not do
     Advance reservations have no field in a snapshot: the caller keeps jobs with ``-ar``.
     A cell whose configuration needs what the run lacks is refused with `NotScheduled`, which names all of it: suspend
-    thresholds, slot-wise subordination, and functional, share tree or override tickets. Without tickets the share of
-    each job is 0.5.
+    thresholds, slot-wise subordination, and share tree tickets.
 
 The modules
     `snapshot` and `plan` are the two ends. `loads`, `ledger`, `quotas` and `states` hold what changes during a run,
@@ -68,11 +67,8 @@ def unsupported(snapshot: Snapshot) -> Iterator[str]:
             yield f"suspend_thresholds of queue {name}"
         if any(one.subordinate_list.slots is not None for one in settings):
             yield f"slot-wise subordinate_list of queue {name}"
-    for attribute in ("weight_tickets_functional", "weight_tickets_share"):
-        if getattr(cell.scheduler, attribute):
-            yield attribute
-    for kind, owners in (("user", cell.users), ("project", cell.projects), ("user list", cell.user_lists)):
-        yield from (f"oticket of {kind} {name}" for name, owner in owners.items() if owner.oticket)
+    if cell.scheduler.weight_tickets_share:
+        yield "weight_tickets_share"
 
 
 def run(snapshot: Snapshot) -> Plan:

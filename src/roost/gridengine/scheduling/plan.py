@@ -42,10 +42,13 @@ class Priority(NamedTuple):
     #: `qsub -p`, urgency and tickets, each from 0 to 1
     posix: float
     urgency_share: float
-    tickets: float
+    ticket_share: float
     resources: float
     waiting: float
     deadline: float
+    #: tickets by policy
+    override: float
+    functional: float
 
     @property
     def urgency(self) -> float:

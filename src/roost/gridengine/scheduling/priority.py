@@ -2,7 +2,8 @@
 
 The urgency of a job is what its resources add (amount times the complex's urgency; texts count once; every job asks for
 a slot), what waiting adds by the second, and what a deadline adds that comes nearer. Over all jobs that run or wait it
-is stretched from 0 to 1; where all have the same, it is 0.5. Tickets are not computed.
+is stretched from 0 to 1; where all have the same, it is 0.5. Tickets count as a part of the most that any job has;
+where no job has any, it is 0.5.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from roost.gridengine.scheduling.ledger import SLOTS
 from roost.gridengine.scheduling.patterns import environments
 from roost.gridengine.scheduling.plan import Priority
 from roost.gridengine.scheduling.snapshot import Request, Snapshot
+from roost.gridengine.scheduling.tickets import Tickets, tickets
 
 #: `qsub -p` goes from here to its negative
 _LOWEST: Final = -1024
@@ -90,7 +92,13 @@ def priorities(snapshot: Snapshot) -> dict[int, Priority]:
         parts[job.number] = job, kinds[key], waiting, _deadline(job.deadline, scheduler.weight_deadline, snapshot.now)
     sums = [resources + waiting + deadline for _, resources, waiting, deadline in parts.values()]
     low, high = min(sums, default=0.0), max(sums, default=0.0)
-    return {number: _priority(scheduler, *part, low=low, high=high) for number, part in parts.items()}
+    given = tickets(snapshot)
+    most = max([one.total for one in given.values()], default=0.0)
+    none = Tickets()
+    return {
+        number: _priority(scheduler, *part, low=low, high=high, tickets=given.get(number, none), most=most)
+        for number, part in parts.items()
+    }
 
 
 def _priority(
@@ -102,16 +110,21 @@ def _priority(
     *,
     low: float,
     high: float,
+    tickets: Tickets,
+    most: float,
 ) -> Priority:
+    share = tickets.total / most if most else _NO_TICKETS
     posix = (job.posix - _LOWEST) / (-2 * _LOWEST)
     urgency = (resources + waiting + deadline - low) / (high - low) if high > low else 0.5
     return Priority(
         priority=scheduler.weight_priority * posix
         + scheduler.weight_urgency * urgency
-        + scheduler.weight_ticket * _NO_TICKETS,
+        + scheduler.weight_ticket * share,
         posix=posix,
         urgency_share=urgency,
-        tickets=_NO_TICKETS,
+        ticket_share=share,
+        override=tickets.override,
+        functional=tickets.functional,
         resources=resources,
         waiting=waiting,
         deadline=deadline,

@@ -75,6 +75,9 @@ class PendingJob:
     submitted: float
     #: ``-p``
     priority: int = 0
+    #: ``-js``, and override tickets by ``-ot``
+    share: int = 0
+    override: int = 0
     #: ``-dl``, seconds since the epoch
     deadline: float | None = None
     #: the tasks that wait; task 0 is the only one of a job that is not an array
@@ -112,6 +115,8 @@ class RunningTask:
     #: the parallel environment that it got; empty for a job of one slot
     environment: str = ""
     priority: int = 0
+    share: int = 0
+    override: int = 0
     deadline: float | None = None
 
 
