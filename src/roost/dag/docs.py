@@ -1,8 +1,8 @@
-"""The reference page of DAG files, from the tables that read and run them."""
+"""The blocks of the reference page of DAG files, from the tables that read and run them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 from roost.dag.problems import REMEDIES
@@ -51,45 +51,30 @@ def _edges() -> Iterator[tuple[str, str, str]]:
     return ((row.source.name, row.target.name, str(row.number)) for row in ROWS)
 
 
-def dag_files_page() -> str:
-    """The page, as Markdown."""
+def blocks() -> dict[str, dict[str, Iterable[str]]]:
+    """Page below docs/ to its blocks: name to lines."""
+    transitions = (
+        *diagram(_edges(), start=("NOT_READY",), ends=("DONE", "ERROR", "FUTILE")),
+        "",
+        *table(
+            ("number", "from", "to", "when", "does"),
+            ((row.number, row.source.name, row.target.name, "; ".join((*row.on, *row.when)), "; ".join(row.entry))
+             for row in ROWS),
+        ),
+    )  # fmt: skip
+    return {
+        "reference/dag-files.md": {
+            "commands": _commands(),
+            "words": table(("word", "is replaced by"), ((f"`{name}`", meaning) for name, meaning in MACROS.items())),
+            "states": table(("number", "state"), ((int(state), state.name) for state in NodeState)),
+            "transitions": transitions,
+            "mistakes": table(("code", "remedy"), ((f"`{code}`", remedy) for code, remedy in REMEDIES.items())),
+        }
+    }
+
+
+def _commands() -> Iterator[str]:
     known = {*DEFINING, *SHAPING, "SPLICE", "INCLUDE"} - {"NODE"}
     assert known == set(COMMANDS), known ^ set(COMMANDS)
-    lines = [
-        "# DAG files",
-        "",
-        "What may stand in the files of a workflow ([guide](../guides/workflows.md)). Commands have no case, names have;",
-        "`#` begins a comment, `\\` at the end of a line continues it. `ALL_NODES` means all nodes but FINAL, PROVISIONER",
-        "and SERVICE. This page is made from the tables of the program.",
-        "",
-        "## Commands",
-        "",
-    ]
     for name, (form, meaning) in COMMANDS.items():
-        lines += [f"**{name}**", f": `{form}`  ", f"  {meaning}", ""]
-    lines += ["## Words of scripts", "", "| word | is replaced by |", "| --- | --- |"]
-    lines += [f"| `{name}` | {meaning} |" for name, meaning in MACROS.items()]
-    lines += [
-        "",
-        "## States of a node",
-        "",
-        "The numbers are those of node status files.",
-        "",
-        "| number | state |",
-        "| --- | --- |",
-    ]
-    lines += [f"| {int(state)} | {state.name} |" for state in NodeState]
-    lines += ["", "## Transitions", "", *diagram(_edges(), start=("NOT_READY",), ends=("DONE", "ERROR", "FUTILE")), ""]
-    lines += table(
-        ("number", "from", "to", "when", "does"),
-        ((row.number, row.source.name, row.target.name, "; ".join((*row.on, *row.when)), "; ".join(row.entry))
-         for row in ROWS),
-    )  # fmt: skip
-    lines += [
-        "",
-        "Rows with the same beginning are tried in their order; the first whose conditions hold is taken.",
-        "",
-    ]
-    lines += ["## Mistakes", "", "| code | remedy |", "| --- | --- |"]
-    lines += [f"| `{code}` | {remedy} |" for code, remedy in REMEDIES.items()]
-    return "\n".join(lines) + "\n"
+        yield from (f"**{name}**", f": `{form}`  ", f"  {meaning}", "")

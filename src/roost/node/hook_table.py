@@ -41,7 +41,7 @@ class HookRow:
     prints: str = "ignored"
     status: str = "ignored"
     #: Who waits for it.
-    waits: str = "nobody"
+    waits: str = "nothing"
     #: What happens when it takes too long; and the time where none is configured, s (None: no limit).
     late: str = "it is killed"
     limit_s: int | None = None

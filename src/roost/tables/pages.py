@@ -1,8 +1,15 @@
-"""The diagram and the tables of a page of documentation, in Markdown."""
+"""The diagram and the tables of a page of documentation, in Markdown, and their places in a page that people write.
+
+A block of a page stands between ``<!-- generated: NAME -->`` and ``<!-- end: NAME -->``; all else is written by hand.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Final
+
+_BLOCK: Final = re.compile(r"<!-- generated: (?P<name>[^\n]+) -->\n.*?<!-- end: (?P=name) -->", re.DOTALL)
 
 
 def diagram(
@@ -31,3 +38,19 @@ def table(heads: Iterable[str], rows: Iterable[Iterable[object]]) -> Iterator[st
     yield "|" + "---|" * len(heads)
     for row in rows:
         yield f"| {' | '.join(map(str, row))} |"
+
+
+def filled(page: str, blocks: Mapping[str, Iterable[str]]) -> str:
+    """A page with its blocks written anew. `blocks`: name to lines.
+
+    Raises ValueError if the page lacks a block or has an unknown one.
+    """
+    names = [found["name"] for found in _BLOCK.finditer(page)]
+    if sorted(names) != sorted(blocks):
+        raise ValueError(f"the page has the blocks {sorted(names)}, and its tables make {sorted(blocks)}")
+    texts = {name: "\n".join(lines).strip("\n") for name, lines in blocks.items()}
+    return _BLOCK.sub(lambda found: _block(found["name"], texts[found["name"]]), page)
+
+
+def _block(name: str, text: str) -> str:
+    return f"<!-- generated: {name} -->\n\n{text}\n\n<!-- end: {name} -->"
