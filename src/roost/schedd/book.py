@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterator, Mapping
 from operator import attrgetter
 from typing import Any, Final, Protocol
 
-from roost.classad import ClassAd
+from roost.classad import ClassAd, Expr
 from roost.classad.ad import MISSING
 from roost.classad.values import UNDEFINED, fold
 from roost.schedd.identifiers import JobId
@@ -224,6 +224,18 @@ def held_at_submit(ad: ClassAd) -> bool:
     return ad.cell("jobstatus") == int(JobStatus.HELD)
 
 
+class Following:
+    """The search for the owner's other jobs that are to go with a removed job, by its OtherJobRemoveRequirements."""
+
+    __slots__ = ("clusters", "proc", "wanted")
+
+    def __init__(self, wanted: Expr, clusters: list[int]) -> None:
+        self.wanted = wanted
+        #: Clusters that have not been searched, the next one last, and the next job of that.
+        self.clusters = clusters
+        self.proc = 0
+
+
 class Book:
     """All jobs of a queue."""
 
@@ -243,6 +255,8 @@ class Book:
         self.woken: dict[JobId, None] = {}
         #: Clusters with jobs of which the users' logs do not know yet that they were submitted, the next one first.
         self.untold: dict[int, None] = {}
+        #: Removed jobs that others are to go with: each leaves the queue after these.
+        self.following: dict[JobId, Following] = {}
         #: Clusters with jobs that run by a crontab, in the order in which they came.
         self.recurring: dict[int, None] = {}
 

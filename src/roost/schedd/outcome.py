@@ -80,8 +80,11 @@ def leave_removed(turn: Turn, job: Job, *, stays: bool = True) -> None:
     """A removed job that is on no machine any more has its end, and leaves the queue, unless it is to stay.
 
     One that `stays` leaves when its LeaveJobInQueue is not true any more; the mark on it is there so that its end is
-    told once.
+    told once. So does one that others are to go with, until they have been found.
     """
+    if stays and job.id in turn.book.following:
+        turn.touch(job)
+        return
     if not job.truth(_TOLD):
         turn.log(job, log.JobAborted(reason=job.text("removereason")))
         if stays and job.ad.eval("LeaveJobInQueue", None, turn.world) is True:

@@ -134,8 +134,9 @@ class Queue:
     @property
     def goes_on(self) -> bool:
         """Whether something for many jobs is under way, which `WentOn` continues: a look at their policies, the first
-        events of their logs, or the end of those that are not run."""
-        return self.clock.round is not None or bool(self.book.untold or self.book.untried)
+        events of their logs, the end of those that are not run, or of those that go with a removed one."""
+        book = self.book
+        return self.clock.round is not None or bool(book.untold or book.untried or book.following)
 
     def step(self, event: Event, now: float) -> Step:
         """What `event`, at `now` (epoch s), leads to."""
@@ -207,6 +208,8 @@ class Queue:
         tell_more(turn)
         if self.book.untried:
             finish_noops(turn, self.holder)
+        if self.book.following:
+            commands.follow(turn, self.holder)
 
     # -- submission ----------------------------------------------------------------------------------
 
@@ -333,6 +336,8 @@ class Queue:
         for cluster in self.book.clusters.values():
             self.book.index(cluster)
             for job in list(cluster.jobs.values()):
+                if job.status is JobStatus.REMOVED:
+                    commands.begin_following(turn, job)
                 if job.run:
                     continue
                 if job.status in ON_MACHINE:
