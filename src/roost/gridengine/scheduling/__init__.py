@@ -10,8 +10,7 @@ words of `qstat -j`. The same snapshot gives the same plan.
 
 What it does not do
     Advance reservations have no field in a snapshot: the caller keeps jobs with ``-ar``.
-    A cell whose configuration needs what the run lacks is refused with `NotScheduled`, which names all of it: suspend
-    thresholds, slot-wise subordination, and share tree tickets.
+    A cell with share tree tickets is refused with `NotScheduled`: they need usage, which is not kept yet.
 
 The modules
     `snapshot` and `plan` are the two ends. `loads`, `ledger`, `quotas` and `states` hold what changes during a run,
@@ -24,7 +23,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from roost.gridengine.scheduling.dispatch import Dispatcher
-from roost.gridengine.scheduling.plan import Dispatch, Plan, Priority, Reservation
+from roost.gridengine.scheduling.plan import Dispatch, Plan, Priority, Reservation, Suspension
 from roost.gridengine.scheduling.snapshot import (
     Grant,
     HostReport,
@@ -48,6 +47,7 @@ __all__ = [
     "Reservation",
     "RunningTask",
     "Snapshot",
+    "Suspension",
     "run",
     "unsupported",
 ]
@@ -59,15 +59,7 @@ class NotScheduled(Exception):
 
 def unsupported(snapshot: Snapshot) -> Iterator[str]:
     """What the configuration of a cell wants and the run does not do."""
-    cell = snapshot.cell
-    for name, queue in cell.queues.items():
-        settings = [queue.defaults]
-        settings += [one.settings for one in snapshot.instances if one.queue == name]
-        if any(one.suspend_thresholds for one in settings):
-            yield f"suspend_thresholds of queue {name}"
-        if any(one.subordinate_list.slots is not None for one in settings):
-            yield f"slot-wise subordinate_list of queue {name}"
-    if cell.scheduler.weight_tickets_share:
+    if snapshot.cell.scheduler.weight_tickets_share:
         yield "weight_tickets_share"
 
 

@@ -218,6 +218,7 @@ class Dispatcher:
         return Plan(
             dispatches=tuple(self._dispatches),
             reservations=tuple(self._reservations),
+            suspensions=tuple(self._states.suspensions(self._snapshot, self._dispatches)),
             priorities=found,
             dropped=dropped,
             waiting=self._waiting,
@@ -399,6 +400,7 @@ class Dispatcher:
         self._loads.add(found.grants)
         self._count(job, found.kind.request.user)
         self._dispatches.append(Dispatch(job, task, found.grants, environment))
+        self._states.start(found.grants[0].instance)
         for spot in found.spots:
             self._states.subordinate(spot.position)
         for host in dict.fromkeys([spot.host.name for spot in found.spots]):

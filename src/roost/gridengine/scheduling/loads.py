@@ -18,6 +18,8 @@ from roost.gridengine.values import number, seconds
 
 #: load of a host whose load formula names a value that it does not have
 NO_LOAD: Final = 10_000_000_000.0
+#: how a value came about that is taken as reported
+UNADJUSTED: Final = "no load adjustment"
 _FULL_WEIGHT: Final = 100
 _MAX_UNHEARD_S: Final = 300.0
 
@@ -114,7 +116,7 @@ class Loads:
         """How an adjusted value came about, as reasons show it."""
         base = self.reported(host, name)
         if name not in self.adjustments or not isinstance(base, float) or not self._weights.get(host):
-            return "no load adjustment"
+            return UNADJUSTED
         sign = "+" if rises(self.complexes[name]) else "-"
         text = f"= {base:.6f} {sign} {self._texts[name]} * {self.weight(host):.6f}"
         processors = self._processors(host, name)

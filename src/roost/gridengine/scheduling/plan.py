@@ -35,6 +35,16 @@ class Reservation(NamedTuple):
     end: float
 
 
+class Suspension(NamedTuple):
+    """A task that is to be suspended, or to lose this reason for being suspended."""
+
+    job: int
+    task: int
+    #: `THRESHOLD` or `SLOTWISE`
+    cause: str
+    begins: bool
+
+
 class Priority(NamedTuple):
     """A job's priority and what it is made of, as `qstat -pri` and `qstat -urg` show it."""
 
@@ -71,6 +81,8 @@ class Plan:
     #: in the order of the decisions
     dispatches: tuple[Dispatch, ...]
     reservations: tuple[Reservation, ...]
+    #: in the order in which they are to be done; also of tasks that are dispatched here
+    suspensions: tuple[Suspension, ...]
     #: of running and waiting jobs, by number
     priorities: Mapping[int, Priority]
     #: why instances took no job at all; true for every job that waits

@@ -30,6 +30,7 @@ class Code(StrEnum):
     DISABLED = "disabled"
     NOT_AVAILABLE = "not available"
     OVERLOADED = "overloaded"
+    SUSPEND_ALARM = "suspend alarm"
     ALL_DROPPED = "all dropped"
     # of a job in a place
     NOT_IN_QUEUES = "not in queues"
@@ -119,6 +120,7 @@ _SENTENCES: Final[dict[Code, Callable[..., str]]] = {
     Code.DISABLED: _dropped("it is disabled"),
     Code.NOT_AVAILABLE: _dropped("it is temporarily not available"),
     Code.OVERLOADED: lambda instance, overload: _dropped(f"it is overloaded: {overload}")(instance),
+    Code.SUSPEND_ALARM: lambda instance, overload: f'queue instance "{instance}" is in suspend alarm: {overload}',
     Code.ALL_DROPPED: lambda: "All queues dropped because of overload or full",
     Code.NOT_IN_QUEUES: lambda name: (
         f'cannot run in queue "{name}" because it is not contained in its hard queue list (-q)'

@@ -14,6 +14,10 @@ from roost.gridengine.pairs import Pair
 
 #: letters of instances that the pool knows; the run finds out all others by itself
 GIVEN_STATES: Final = "dsEu"
+#: what suspends a task: a user, a suspend threshold, a task of a superordinate queue
+BY_USER: Final = "s"
+THRESHOLD: Final = "T"
+SLOTWISE: Final = "P"
 
 
 class Range(NamedTuple):
@@ -114,6 +118,8 @@ class RunningTask:
     started: float
     #: the parallel environment that it got; empty for a job of one slot
     environment: str = ""
+    #: letters of what suspends the task itself, of `BY_USER`, `THRESHOLD` and `SLOTWISE`
+    suspended: str = ""
     priority: int = 0
     share: int = 0
     override: int = 0
@@ -144,6 +150,8 @@ class Snapshot:
     states: Mapping[str, str] = field(default_factory=dict)
     running: tuple[RunningTask, ...] = ()
     pending: tuple[PendingJob, ...] = ()
+    #: when suspend thresholds last suspended or resumed tasks of an instance, seconds since the epoch
+    threshold_times: Mapping[str, float] = field(default_factory=dict)
     #: whether ``-q`` with the name of a queue or instance also asks for its forced resources; 8.1.9 says no
     forced_implied_by_queue_request: bool = True
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -11,12 +12,15 @@ from roost.gridengine.host import GLOBAL
 from roost.gridengine.instances import QueueInstance
 from roost.gridengine.pairs import Pair
 from roost.gridengine.scheduling.ledger import SLOTS, Account, Ledger, Value
-from roost.gridengine.scheduling.loads import Loads
+from roost.gridengine.scheduling.loads import UNADJUSTED, Loads
+from roost.gridengine.scheduling.plan import Dispatch, Suspension
 from roost.gridengine.scheduling.reasons import Code, Reason, amount
 from roost.gridengine.scheduling.relation import related
 from roost.gridengine.scheduling.snapshot import Snapshot
+from roost.gridengine.scheduling.suspension import SlotWise, by_threshold
 
 _DISABLED = frozenset("dD")
+_SUSPENDED = frozenset("sSC")
 _CLOSING = frozenset("dDusSCEco")
 
 
@@ -44,6 +48,8 @@ class _State:
     load: tuple[_Threshold, ...]
     #: whether load thresholds are about values that the host reports, so that its instances agree
     by_host: bool
+    #: the first suspend threshold that it exceeds, in words
+    alarm: str | None
     #: positions of instances that it suspends, and from how many slots on
     subordinates: tuple[tuple[int, int], ...]
     #: positions of instances that have suspended it
@@ -57,6 +63,12 @@ class States:
         self._loads, self._ledger = loads, ledger
         self._complexes = snapshot.cell.complexes
         self._read: dict[tuple[Pair, ...], tuple[_Threshold, ...]] = {}
+        self._slotwise = SlotWise(snapshot)
+        #: tasks that run, by the instance of their master
+        self._tasks: dict[str, int] = {}
+        for task in snapshot.running:
+            if not task.suspended:
+                self.start(task.grants[0].instance)
         positions = {instance.name: position for position, instance in enumerate(snapshot.instances)}
         #: by position
         self._states = [self._state(snapshot, one, positions) for one in snapshot.instances]
@@ -69,10 +81,15 @@ class States:
         code = Code.DISABLED if _DISABLED & closing else Code.NOT_AVAILABLE
         settings = instance.settings
         load = self._thresholds(settings.load_thresholds)
+        alarm = self._first(instance, self._thresholds(settings.suspend_thresholds), adjusted=False)
+        closed = Reason(code, (instance.name,)) if closing else None
+        if closed is None and alarm is not None:
+            closed = Reason(Code.SUSPEND_ALARM, (instance.name, alarm))
         return _State(
             instance=instance,
+            alarm=alarm,
             letters=letters,
-            closed=Reason(code, (instance.name,)) if closing else None,
+            closed=closed,
             account=self._ledger.account(instance.name),
             load=load,
             by_host=all(
@@ -95,6 +112,21 @@ class States:
         letters += {State.ON: "", State.OFF: "D", State.SUSPENDED: "C"}[state]
         return letters + ("u" if "u" not in letters and self._loads.unknown(instance.host) else "")
 
+    def start(self, instance: str) -> None:
+        """Count a task by its master's instance."""
+        self._tasks[instance] = self._tasks.get(instance, 0) + 1
+
+    def _preempted(self, state: _State) -> bool:
+        return self._slotwise.preempted(state.instance.name, self._tasks)
+
+    def suspensions(self, snapshot: Snapshot, dispatches: list[Dispatch]) -> Iterator[Suspension]:
+        """The tasks that are to be suspended and resumed."""
+        still = {state.instance.name for state in self._states if state.suspended_by or _SUSPENDED & set(state.letters)}
+        for state in self._states:
+            if state.instance.name not in still:
+                yield from by_threshold(snapshot, state.instance, state.alarm is not None)
+        yield from self._slotwise.orders(snapshot.running, dispatches, snapshot.now, still)
+
     def is_closed(self, position: int) -> bool:
         """Whether an instance takes no jobs in the whole run, whatever ends."""
         return self._states[position].closed is not None
@@ -111,28 +143,31 @@ class States:
     def letters(self, position: int) -> str:
         """The letters of an instance as `qstat -f` shows them."""
         state = self._states[position]
-        found = state.letters + ("S" if state.suspended_by else "")
-        return "".join(sorted(found + ("a" if self._overload(state, adjusted=False) else ""), key=_order))
+        found = state.letters + ("S" if state.suspended_by else "") + ("A" if state.alarm else "")
+        found += "P" if self._preempted(state) else ""
+        return "".join(
+            sorted(found + ("a" if self._first(state.instance, state.load, adjusted=False) else ""), key=_order)
+        )
 
     def why_dropped(self, position: int, overloads: Overloads) -> Reason | None:
         """Why an instance takes no jobs at all now; None if it may. Instances of a host share `overloads`."""
         state = self._states[position]
         if state.closed is not None:
             return state.closed
-        if state.suspended_by:
+        if state.suspended_by or self._preempted(state):
             return Reason(Code.NOT_AVAILABLE, (state.instance.name,))
         left = state.account.left.get(SLOTS)
         if left is not None and left < 1 and state.account.left_in(SLOTS, self._ledger.now) < 1:
             return Reason(Code.FULL, (state.instance.name,))
         key = id(state.load)
-        overload = overloads[key] if state.by_host and key in overloads else self._overload(state)
+        overload = overloads[key] if state.by_host and key in overloads else self._first(state.instance, state.load)
         overloads[key] = overload
         return Reason(Code.OVERLOADED, (state.instance.name, overload)) if overload else None
 
-    def _overload(self, state: _State, adjusted: bool = True) -> str | None:
-        """The first load threshold that an instance exceeds; None if there is none."""
-        for threshold in state.load:
-            found = self._exceeded(state.instance, threshold, adjusted)
+    def _first(self, instance: QueueInstance, thresholds: tuple[_Threshold, ...], adjusted: bool = True) -> str | None:
+        """The first threshold that an instance exceeds; None if there is none."""
+        for threshold in thresholds:
+            found = self._exceeded(instance, threshold, adjusted)
             if found:
                 return found
         return None
@@ -161,7 +196,7 @@ class States:
         alarm = related(definition, value, limit) if isinstance(limit, float) else not related(definition, limit, value)
         if not alarm:
             return None
-        derivation = self._loads.derivation(host, name)
+        derivation = self._loads.derivation(host, name) if adjusted else UNADJUSTED
         return f"{name}={amount(definition, value)} ({derivation}) {definition.relation} {text}"
 
     def _measured(self, instance: QueueInstance, definition: Complex, adjusted: bool) -> tuple[Value, str] | None:

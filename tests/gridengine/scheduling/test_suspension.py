@@ -1,0 +1,119 @@
+"""Suspend thresholds and slot-wise subordination, as recorded with Grid Engine 8.1.9."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+
+from roost.gridengine.cell import Cell
+from roost.gridengine.scheduling import Plan, RunningTask
+from tests.gridengine.scheduling.cells import NOW, cell, job, plan, running, texts
+
+_HIGH = {"node2": {"np_load_avg": "2.5"}}
+
+
+def _thresholds(edits: str = "") -> Cell:
+    return cell(
+        "cqueues/all.q: suspend_thresholds np_load_avg=2.0\ncqueues/all.q: load_thresholds NONE\n"
+        f"cqueues/all.q: suspend_interval 0:0:10\nhostgroups/@allhosts: hostlist node2\n{edits}"
+    )
+
+
+def _tasks(*suspended: str, queue: str = "all.q@node2") -> tuple[RunningTask, ...]:
+    """Jobs 1, 2, … that started one second after the other."""
+    return tuple(
+        dataclasses.replace(running(number, queue, age=100 - number), suspended=letters)
+        for number, letters in enumerate(suspended, 1)
+    )
+
+
+def _orders(found: Plan, begins: bool) -> list[int]:
+    return [one.job for one in found.suspensions if one.begins is begins]
+
+
+def test_a_suspend_threshold_suspends_the_last_started_and_closes_the_instance() -> None:
+    found = plan(_thresholds(), job(9), loads=_HIGH, running=_tasks("", "", ""))
+    assert _orders(found, True) == [3]
+    assert found.states == {"all.q@node2": "A"}
+    assert texts(found.dropped)[0] == (
+        'queue instance "all.q@node2" is in suspend alarm: np_load_avg=2.500000 (no load adjustment) >= 2.0'
+    )
+
+
+@pytest.mark.parametrize(
+    ("suspended", "since", "load", "suspends", "resumes"),
+    [
+        (("", "", "T"), 5, _HIGH, [], []),
+        (("", "", "T"), 10, _HIGH, [2], []),
+        (("T", "T", "T"), 10, _HIGH, [], []),
+        (("T", "T", "T"), 10, {}, [], [1]),
+        (("T", "T", "T"), 9, {}, [], []),
+        (("", "T", "T"), 60, {}, [], [2]),
+    ],
+)
+def test_one_task_after_the_other_in_the_rhythm_of_the_interval(
+    suspended: tuple[str, ...], since: float, load: dict[str, dict[str, str]], suspends: list[int], resumes: list[int]
+) -> None:
+    times = {"all.q@node2": NOW - since}
+    found = plan(_thresholds(), loads=load, running=_tasks(*suspended), threshold_times=times)
+    assert (_orders(found, True), _orders(found, False)) == (suspends, resumes)
+
+
+def test_several_at_a_time_none_at_all_and_none_of_a_suspended_instance() -> None:
+    tasks = _tasks("", "", "")
+    many = cell("cqueues/all.q: suspend_thresholds np_load_avg=2.0\ncqueues/all.q: nsuspend 2")
+    none = cell("cqueues/all.q: suspend_thresholds np_load_avg=2.0\ncqueues/all.q: nsuspend 0")
+    assert _orders(plan(many, loads=_HIGH, running=tasks), True) == [3, 2]
+    assert _orders(plan(none, loads=_HIGH, running=tasks), True) == []
+    still = plan(_thresholds(), loads=_HIGH, running=tasks, states={"all.q@node2": "s"})
+    assert (_orders(still, True), still.states) == ([], {"all.q@node2": "As"})
+
+
+def _slotwise(list: str, *more: str) -> Cell:
+    edits = [f"cqueues/{queue}: slots 4" for queue in ("low.q", "mid.q", "high.q")]
+    return cell(
+        "\n".join([*edits, f"cqueues/high.q: subordinate_list {list}", *more]), queues=("low.q", "mid.q", "high.q")
+    )
+
+
+def _on(number: int, queue: str, age: float, suspended: str = "") -> RunningTask:
+    return dataclasses.replace(running(number, f"{queue}@node1", age=age), suspended=suspended)
+
+
+#: two tasks of low.q and two of mid.q, which started in this order
+_FOUR = (_on(1, "low.q", 50), _on(2, "low.q", 40), _on(3, "mid.q", 30), _on(4, "mid.q", 20))
+
+
+@pytest.mark.parametrize(("action", "suspended"), [("sr", 2), ("lr", 1)])
+def test_a_task_of_the_queue_with_the_highest_number_gives_way(action: str, suspended: int) -> None:
+    one = _slotwise(f"slots=4(mid.q:1:sr,low.q:2:{action})")
+    found = plan(one, job(9, queues=("high.q@node1",)), running=_FOUR)
+    assert (len(found.dispatches), _orders(found, True)) == (1, [suspended])
+    assert "S" not in "".join(found.states.values())
+
+
+def test_the_recorded_session() -> None:
+    """Tasks count and not slots; a task that starts below may be suspended at once; and they resume in reverse."""
+    one = _slotwise("slots=4(mid.q:1:sr,low.q:2:sr)")
+    lows = (_on(1, "low.q", 50, "P"), _on(2, "low.q", 40, "P"))
+    mids = (_on(3, "mid.q", 30), _on(4, "mid.q", 20))
+    highs = (_on(5, "high.q", 10), _on(6, "high.q", 5))
+    jobs = (job(7, queues=("high.q@node1",)), job(8, queues=("low.q@node1",)))
+    found = plan(one, *jobs, running=(*lows, *mids, *highs))
+    assert (len(found.dispatches), _orders(found, True), _orders(found, False)) == (2, [8, 4], [])
+    after = (*lows, _on(8, "low.q", 3, "P"), mids[0], _on(4, "mid.q", 20, "P"), _on(7, "high.q", 3))
+    assert _orders(plan(one, running=after), False) == [4, 1]
+
+
+def test_queues_below_take_no_task_that_could_not_run() -> None:
+    one = _slotwise("slots=2(low.q:1:sr)")
+    found = plan(one, job(1, queues=("low.q@node1",)), running=(_on(5, "high.q", 9), _on(6, "high.q", 5)))
+    assert (found.dispatches, found.states) == ((), {"low.q@node1": "P"})
+
+
+def test_levels() -> None:
+    """The deepest level gives way first, and a limit below is never more than the one above."""
+    one = _slotwise("slots=3(mid.q:1:sr)", "cqueues/mid.q: subordinate_list slots=9(low.q:1:sr)")
+    found = plan(one, running=(_on(1, "low.q", 50), _on(2, "mid.q", 60), _on(3, "mid.q", 40), _on(4, "high.q", 30)))
+    assert _orders(found, True) == [1]
