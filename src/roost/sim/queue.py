@@ -22,6 +22,7 @@ from roost.schedd import events as ev
 from roost.schedd import queue as core
 from roost.schedd.holder import QueueSettings
 from roost.schedd.identifiers import JobId
+from roost.schedd.job_policy import SystemPolicy
 from roost.schedd.status import ON_MACHINE, JobStatus
 from roost.sim.bus import Bus
 from roost.sim.disk import Disk
@@ -97,10 +98,8 @@ class Queue:
         #: What happens when it dies between two messages, and after how many of them it does; None where it does not.
         self.cut: Callable[[], None] = lambda: None
         self._cut_in: int | None = None
-        policy = settings.policy
-        rules = (*policy.vacate, *policy.hold, *policy.release, *policy.remove)
         #: Names of what is measured of running jobs that the administrator's policy asks for.
-        self.asks = frozenset[str]().union(*(reported_in(rule.condition) for rule in rules))
+        self.asks = _asked_by(settings.policy)
         self.clock = QueueClock(self, eager=exhaustive or bus.faulty)
 
     # -- life ------------------------------------------------------------------------------------------
@@ -339,6 +338,12 @@ class Queue:
                 attributes=ClassAd() if attributes is None else attributes,
             )
         )
+
+
+def _asked_by(policy: SystemPolicy) -> frozenset[str]:
+    rules = (*policy.vacate, *policy.hold, *policy.release, *policy.remove)
+    expressions = [each for rule in rules for each in (rule.condition, rule.reason, rule.subcode) if each is not None]
+    return frozenset[str]().union(*map(reported_in, expressions))
 
 
 __all__ = ["DEFAULT", "NAME", "OPERATOR", "Queue"]

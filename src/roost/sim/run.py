@@ -207,6 +207,7 @@ class Run:
 
     def plan_anew(self, now: float) -> None:
         """What was planned for the job as it was may come too late for what has become of it."""
+        self._ask()
         times = self.starter.state.deadlines
         for timer, at in ((StarterTimer.POLL, times.poll_at), (StarterTimer.UPDATE, times.update_at)):
             if at is not None:
@@ -214,7 +215,11 @@ class Run:
 
     def reconfigured(self) -> None:
         """The slot's policy is another one."""
-        self.asked_for = asked_for(self.slot.plan.policy.expressions, self.starter.state.launch.job_ad)
+        self._ask()
+
+    def _ask(self) -> None:
+        """What expressions ask for by now, beside what was asked for before: to know too much changes nothing."""
+        self.asked_for |= asked_for(self.slot.plan.policy.expressions, self.starter.state.job_ad)
 
     def catch_up(self, now: float) -> None:
         """Polls and reports that were left out have moved the deadlines on."""

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from roost.sim.run import Run
 
 _IMAGE: Final = frozenset(("imagesize",))
-_SIZES: Final = frozenset(("imagesize", "residentsetsize", "diskusage"))
+_SIZES: Final = frozenset(("imagesize", "residentsetsize", "memoryusage", "diskusage"))
 _TIMES: Final = frozenset(("remoteusercpu", "remotesyscpu", "cpususage"))
 _TOLD: Final = frozenset(("jobstate", "jobstartdate", "jobpid"))
 _REPORTED: Final = frozenset(map(fold, MEASURED)) | _TOLD
