@@ -196,3 +196,16 @@ def test_every_policy_and_attribute_is_on_its_page() -> None:
     names += [f"`{row.name}`" for row in POLICY_FAMILIES]
     assert titles == set(names)
     assert all(f"| `{row.name}` |" in attributes for row in ROWS)
+
+
+def test_a_knob_has_one_row_with_its_meaning_and_default():
+    knobs = {row.name.upper(): row for row in ALL}
+    own = {
+        "SYSTEM_PERIODIC_HOLD_<NAME>_REASON",
+        "SYSTEM_PERIODIC_HOLD_<NAME>_SUBCODE",
+        "SUBMIT_REQUIREMENT_<NAME>_REASON",
+    }
+    rows = {**KNOB_POLICIES, **{row.name.upper(): row for row in POLICY_FAMILIES}}
+    assert set(rows) - set(knobs) == own
+    for name in set(rows) - own:
+        assert (rows[name].meaning, rows[name].default) == (knobs[name].meaning, knobs[name].default)

@@ -46,7 +46,7 @@ KNOBS: tuple[Knob, ...] = (
     _k("STARTUP_KEYBOARD_IDLE_BOOST", KnobType.INTEGER, "0", "Idle time assumed before the start of the daemon.", unit="s", low=0, read_by="startd.idleness"),
     _k("CONSOLE_DEVICES", KnobType.LIST, "console", "Devices whose use counts as console activity.", read_by="runtime.node.sensors"),
     _k("CONSUMPTION_POLICY", KnobType.BOOLEAN, "False", "Whether CONSUMPTION_<NAME> says what a job takes from a partitionable slot.", read_by="startd.requests"),
-    _k("CONSUMPTION_<NAME>", KnobType.EXPRESSION, None, "How much of that resource a job takes from a partitionable slot.", read_by="startd.requests"),
+    _k("CONSUMPTION_<NAME>", KnobType.EXPRESSION, None, "How much of the resource <NAME> a job takes from a partitionable slot, where CONSUMPTION_POLICY is set.", read_by="startd.requests"),
     _k("CLAIM_PARTITIONABLE_LEFTOVERS", KnobType.BOOLEAN, "True", "Whether a schedd that claimed part of a partitionable slot may go on with the rest.", read_by="startd.requests"),
     _k("MODIFY_REQUEST_EXPR_REQUESTCPUS", KnobType.EXPRESSION, "quantize(RequestCpus,{1})", "Cores that a dynamic slot is made with for a request.", unit="cores", read_by="startd.requests"),
     _k("MODIFY_REQUEST_EXPR_REQUESTMEMORY", KnobType.EXPRESSION, "quantize(RequestMemory,{128})", "Memory that a dynamic slot is made with for a request.", unit="MB", read_by="startd.requests"),

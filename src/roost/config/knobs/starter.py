@@ -15,8 +15,8 @@ _E = Severity.ERROR
 # fmt: off
 # ruff: noqa: E501
 KNOBS: tuple[Knob, ...] = (
-    _k("STARTER_EVICT", KnobType.EXPRESSION, "False", "Whether the starter evicts its job, judged by what it knows of it, such as ImageSize (KB) against Memory (MB).", read_by="starter.policy_inputs"),
-    _k("STARTER_WANT_VACATE", KnobType.EXPRESSION, "True", "Whether the starter's eviction begins with a soft kill.", read_by="starter.policy_inputs"),
+    _k("STARTER_EVICT", KnobType.EXPRESSION, "False", "Whether the starter gets rid of its job, judged by what it knows of it, such as ImageSize (KiB) against Memory (MiB).", read_by="starter.policy_inputs"),
+    _k("STARTER_WANT_VACATE", KnobType.EXPRESSION, "True", "Whether the starter's eviction begins with a soft kill; otherwise all processes are killed at once.", read_by="starter.policy_inputs"),
     _k("STARTER_KILL", KnobType.EXPRESSION, "False", "Whether the starter's soft kill turns into a hard one.", read_by="starter.policy_inputs"),
     _k("STARTER_POLLING_INTERVAL", KnobType.INTEGER, "5", "Time between two looks at the starter's eviction policy.", unit="s", low=1),
     _k("STARTER_UPDATE_INTERVAL", KnobType.INTEGER, "300", "Time between two reports of what the job uses.", unit="s", low=1),
@@ -39,7 +39,7 @@ KNOBS: tuple[Knob, ...] = (
     _k("STARTER_PROLOG", KnobType.STRING, None, "Program run before each job, `[user@]path arguments`; NONE for none.", scope=Scope.SLOT_TYPE),
     _k("STARTER_EPILOG", KnobType.STRING, None, "Program run after each job, `[user@]path arguments`; NONE for none.", scope=Scope.SLOT_TYPE),
     _k("STARTER_SCRIPT_USERS", KnobType.LIST, None, "Accounts that prolog and epilog may run as by `user@`, root among them only if it is named.", read_by="runtime.node.job_hooks"),
-    _k("JOB_RENICE_INCREMENT", KnobType.EXPRESSION, "0", "Nice value that jobs run with, 0 to 19.", read_by="runtime.node.job_order"),
+    _k("JOB_RENICE_INCREMENT", KnobType.EXPRESSION, "0", "Nice value that the job runs with, 0 to 19.", read_by="runtime.node.job_order"),
     _k("JOB_EXECDIR_PERMISSIONS", KnobType.STRING, "user", "Who may look into scratch directories.", words=("user", "group", "world"), read_by="runtime.node.runner"),
     _k("JOB_INHERITS_STARTER_ENVIRONMENT", KnobType.STRING, "False", "Whether, or which, environment variables of the daemon the job gets.", read_by="runtime.node.job_order"),
     _k("STARTER_JOB_ENVIRONMENT", KnobType.STRING, None, "Environment variables that every job gets.", read_by="runtime.node.job_order"),

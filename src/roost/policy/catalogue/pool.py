@@ -1,6 +1,5 @@
 """Policy of the pool: how the negotiator chooses, what it enforces, and which machines are drained."""
 # One row a paragraph reads best.
-# ruff: noqa: E501
 
 from __future__ import annotations
 
@@ -16,45 +15,35 @@ _LAST = "counts as minus infinity"
 NEGOTIATOR: tuple[PolicyExpression, ...] = (
     _match(
         "PREEMPTION_REQUIREMENTS",
-        "Whether the job that runs may be preempted because of user priority. Preemption by the slot's RANK does not ask it.",
-        default="False",
         when="in matchmaking, for each claimed slot of another user",
         undefined="no preemption",
     ),
     _match(
         "PREEMPTION_RANK",
-        "Which of several running jobs is preempted: the one with the largest value.",
         kind=Kind.NUMBER,
-        default="(RemoteUserPrio * 1000000) - ifThenElse(isUndefined(TotalJobRuntime), 0, TotalJobRuntime)",
         when="in matchmaking, between slots whose jobs would be preempted",
         undefined=_LAST,
     ),
     _match(
         "NEGOTIATOR_PRE_JOB_RANK",
-        "What decides between matching slots first, before the job's Rank.",
         kind=Kind.NUMBER,
-        default="(10000000 * My.Rank) + (1000000 * (RemoteOwner =?= UNDEFINED)) - (100000 * Cpus) - Memory",
         when=_CHOICE,
         undefined=_LAST,
     ),
     _match(
         "NEGOTIATOR_POST_JOB_RANK",
-        "What decides between matching slots after the job's Rank.",
         kind=Kind.NUMBER,
-        default="(RemoteOwner =?= UNDEFINED) * (ifthenElse(isUndefined(KFlops), 1000, Kflops) - SlotID - 1.0e10*(Offline=?=True))",
         when=_CHOICE,
         undefined=_LAST,
     ),
     _match(
         "NEGOTIATOR_SLOT_CONSTRAINT",
-        "Which slots take part.",
         target=Side.NONE,
         when="at the start of a cycle",
         undefined="the slot takes no part",
     ),
     _match(
         "NEGOTIATOR_SLOT_POOLSIZE_CONSTRAINT",
-        "Which slots count for the size of the pool.",
         target=Side.NONE,
         when="at the start of a cycle",
         undefined="the slot does not count",
@@ -68,21 +57,17 @@ _group = Rows("negotiator", Side.NEGOTIATOR, Side.NONE, set_by="administrator", 
 OTHERS: tuple[PolicyExpression, ...] = (
     _submitter(
         "NEGOTIATOR_SUBMITTER_CONSTRAINT",
-        "Which submitters take part.",
         when="at the start of a cycle",
         undefined="the submitter takes no part",
     ),
     _job(
         "NEGOTIATOR_JOB_CONSTRAINT",
-        "Which jobs take part.",
         when="when a queue offers the job",
         undefined="the job takes no part",
     ),
     _group(
         "GROUP_SORT_EXPR",
-        "Order in which groups are served, smallest first.",
         kind=Kind.NUMBER,
-        default='ifThenElse(AccountingGroup=?="<none>",3.4e+38,ifThenElse(GroupQuota>0,GroupResourcesInUse/GroupQuota,3.3e+38))',
         when="at the start of a cycle",
         undefined="the group comes last",
     ),
@@ -99,40 +84,34 @@ _KEPT_LOGGED = "does not apply: the ad takes part, and the mistake is recorded"
 ENFORCED: tuple[PolicyExpression, ...] = (
     _schedd_only(
         "NEGOTIATOR_PE_SCHEDD_ONLY_EXPR",
-        "TRUE keeps the queue or submitter out of this cycle: none of its jobs gets anything. MY is the ad of either.",
         when="at the start of a cycle",
         undefined=_KEPT,
         error=_KEPT_LOGGED,
     ),
     _slot_only(
         "NEGOTIATOR_PE_STARTD_ONLY_EXPR",
-        "TRUE keeps the slot out of this cycle.",
         when="at the start of a cycle",
         undefined=_KEPT,
         error=_KEPT_LOGGED,
     ),
     _job_only(
         "NEGOTIATOR_PE_JOB_ONLY_EXPR",
-        "TRUE keeps the job from getting anything.",
         when="when a queue offers the job",
         undefined=_KEPT,
         error=_KEPT_LOGGED,
     ),
     _slot_match(
         "NEGOTIATOR_PE_RESOURCE_EXPR",
-        "Condition added to the requirements of every slot; only TRUE permits a match.",
         when="as part of the slot's Requirements",
         undefined=NO_MATCH,
     ),
     _job_match(
         "NEGOTIATOR_PE_JOB_EXPR",
-        "Condition added to the requirements of every job; only TRUE permits a match.",
         when="as part of the job's Requirements",
         undefined=NO_MATCH,
     ),
     _slot_match(
         "NEGOTIATOR_PE_AUDIT_EXPR",
-        "Matches for which it is TRUE are recorded in the policy log.",
         when="for each match made",
         undefined="not recorded",
     ),
@@ -156,31 +135,23 @@ _EACH = "every DEFRAG_INTERVAL"
 DEFRAG: tuple[PolicyExpression, ...] = (
     _drain(
         "DEFRAG_WHOLE_MACHINE_EXPR",
-        "Which machines count as whole.",
-        default="Cpus == TotalSlotCpus",
         when=_EACH,
         undefined="not whole",
     ),
-    _drain("DEFRAG_REQUIREMENTS", "Which machines may be drained.", when=_EACH, undefined="the machine is not drained"),
+    _drain("DEFRAG_REQUIREMENTS", when=_EACH, undefined="the machine is not drained"),
     _drain(
         "DEFRAG_CANCEL_REQUIREMENTS",
-        "Which machines' drains are cancelled.",
-        default="$(DEFRAG_WHOLE_MACHINE_EXPR)",
         when=_EACH,
         undefined="the drain goes on",
     ),
     _drain(
         "DEFRAG_RANK",
-        "Which machines are drained first: those with the largest value.",
         kind=Kind.NUMBER,
-        default="-ExpectedMachineGracefulDrainingBadput",
         when=_EACH,
         undefined="counts as 0.0",
     ),
     _drain(
         "DEFRAG_DRAINING_START_EXPR",
-        "START of a machine while it is drained; macros in it are those of this daemon, not of the machine.",
-        default="FALSE",
         target=Side.JOB,
         when="in place of START while draining",
         undefined=NO_MATCH,

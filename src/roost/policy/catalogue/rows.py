@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from roost.config.knobs import ALL
 from roost.policy.model import Kind, PolicyExpression, Side, Unit
 
 MANUAL = "manual: policy of execute machines"
@@ -10,6 +11,9 @@ USER_POLICY = "manual: submit language"
 STARTER_RFC = "proposal: starter-enforced eviction"
 ENFORCEMENT = "pool-wide policy enforcement"
 HOOKS = "manual: hooks"
+
+#: Rows of knobs by name in capitals.
+KNOBS = {row.name.upper(): row for row in ALL}
 
 #: The usual outcomes of a condition that is neither TRUE nor FALSE.
 COUNTS_FALSE = "counts as FALSE"
@@ -29,7 +33,7 @@ class Rows:
     def __call__(
         self,
         name: str,
-        meaning: str,
+        meaning: str | None = None,
         *,
         when: str,
         undefined: str = COUNTS_FALSE,
@@ -43,7 +47,13 @@ class Rows:
         target: Side | None = None,
         source: str | None = None,
     ) -> PolicyExpression:
-        """One row; ERROR means the same as UNDEFINED unless given."""
+        """One row; ERROR means the same as UNDEFINED unless given.
+
+        The meaning and the default of a knob are those of its own row (`roost.config.knobs`).
+        """
+        if meaning is None:
+            knob = KNOBS[name.upper()]
+            meaning, default = knob.meaning, knob.default
         return PolicyExpression(
             name=name,
             evaluated_by=self.evaluated_by,
