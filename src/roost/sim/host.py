@@ -46,7 +46,7 @@ from roost.starter.machine import Step as StarterStep
 class Slot(HostSlot):
     """A slot at work."""
 
-    __slots__ = ("benchmark", "machine", "rejected", "run", "run_name", "timers")
+    __slots__ = ("benchmark", "cuts", "machine", "rejected", "run", "run_name", "timers")
 
     def __init__(self, plan: SlotPlan, state: SlotState, order: int, machine: Machine) -> None:
         super().__init__(plan, state, order)
@@ -59,10 +59,13 @@ class Slot(HostSlot):
         self.benchmark = 0
         #: What did not match: the request to the time of the poll at which it was asked about, and the verdict.
         self.rejected: dict[Hashable, tuple[float, int]] = {}
+        #: How often its sizes have changed.
+        self.cuts = 0
 
     def resized(self, plan: SlotPlan) -> None:
         """Its sizes are others from now on."""
         super().resized(plan)
+        self.cuts += 1
         self.rejected.clear()
 
     @property

@@ -11,6 +11,7 @@ a slot has been claimed, another cycle follows at once for what is left, as the 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import partial
@@ -29,7 +30,7 @@ from roost.negotiator.pool_policy import identity, restricted
 from roost.negotiator.reach import significant
 from roost.negotiator.settings import Settings
 from roost.negotiator.single_slots import SingleSlots
-from roost.negotiator.snapshot import Match, Plan, Request, Snapshot, SubmitterDemand
+from roost.negotiator.snapshot import Match, Plan, Pledge, Request, Snapshot, SubmitterDemand
 from roost.negotiator.verdicts import may_be_true
 from roost.negotiator.view import usage_of
 from roost.schedd import events as ev
@@ -46,6 +47,10 @@ from roost.startd.states import State
 #: How long a slot that was given away is kept for who got it, and how soon a cycle follows where there is more, s.
 PROMISE_S: Final = 120.0
 AGAIN_S: Final = 0.5
+#: How soon an eager cycle follows a word of the queue: before the queue's other words are there, s.
+SOON_S: Final = 0.01
+#: When an eager matchmaker knows of a slot that has become free: after it knows who has left it, s.
+SEEN_S: Final = 0.3
 
 
 class _Named(Protocol):
@@ -53,6 +58,32 @@ class _Named(Protocol):
 
     def __getitem__(self, name: str, /) -> Slot:
         """A slot that there is."""
+
+
+class _Withheld:
+    """Claims that are not to be had: given away, or of slots of which the matchmaker does not know yet."""
+
+    def __init__(self, promised: Mapping[str, float]) -> None:
+        self._promised = promised
+        #: Slot to the claim that it offers, where slots are not seen at once.
+        self._offered: dict[str, str] = {}
+        self._unseen: set[str] = set()
+
+    def __contains__(self, claim_id: object) -> bool:
+        return claim_id in self._promised or claim_id in self._unseen
+
+    def offers(self, slot: str, claim_id: str) -> bool:
+        """A slot has a claim to give; whether it is another one than before, which the matchmaker has not seen."""
+        before, self._offered[slot] = self._offered.get(slot, ""), claim_id
+        self._unseen.discard(before)
+        if before == claim_id:
+            return False
+        self._unseen.add(claim_id)
+        return True
+
+    def see(self, claim_id: str) -> None:
+        """The slot's ad is there."""
+        self._unseen.discard(claim_id)
 
 
 class Negotiation:
@@ -70,6 +101,7 @@ class Negotiation:
         *,
         informs: bool = True,
         singly: bool = True,
+        eager: bool = False,
     ) -> None:
         self.engine = engine
         self.bus = bus
@@ -78,6 +110,8 @@ class Negotiation:
         self.interval_s = interval_s
         #: Machines are told of matches.
         self.informs = informs
+        #: A cycle follows whatever happens, as in a real pool, and slots are seen when their ads have come.
+        self.eager = eager
         #: Pairs of a request and a slot that were looked at.
         self.evaluations = 0
         self.accounts = Accounts()
@@ -93,23 +127,29 @@ class Negotiation:
         self._turns = -1
         #: Claim that was given away to when, epoch s.
         self.promised: dict[str, float] = {}
+        #: Claim that was given away to its slot, and to what it costs whom until the slot says so itself.
+        self._pledges: dict[str, tuple[Slot, Pledge]] = {}
+        #: (submitter, autocluster) to matches that are on their way to the queue.
+        self._given: Counter[tuple[str, int]] = Counter()
         #: Attributes of jobs that matching depends on, and texts of START while draining that were looked at for them.
         #: Attributes of jobs that matter, as the queue was told.
         self.significant: tuple[str, ...] = ()
         self._starts: set[str] = set()
         #: Autocluster to what the queue was told last of why it got nothing.
         self._told: dict[int, str] = {}
-        self._again = False
+        #: After how long cycles follow that are asked for, s.
+        self._asked: set[float] = set()
         #: Place of each machine in the order in which they are offered.
         place = {index: at for at, index in enumerate(order)}
         self._ordered = sorted(machines, key=lambda each: place[each.index])
-        #: Name of a slot to what its ad is of: state, whether it offers itself, claim, time of the poll.
+        #: Name of a slot to what its ad is of: state, whether it offers itself, claim, time of the poll, its sizes.
         self._shown: dict[str, tuple[object, ...]] = {}
         self._versions: Array = np.zeros(64, np.int64)
         self._changes = 0
         self._may_be_singly = singly
         self.shelf = LiveShelf(place, settings)
-        self.shelf.asked_for = self.promised
+        self._withheld = _Withheld(self.promised)
+        self.shelf.asked_for = self._withheld
         queue.decline = lambda claim_id: self.promised.pop(claim_id, None)  # type: ignore[assignment]
         self.singly = SingleSlots(self.shelf, settings)
         self.settings = settings
@@ -157,19 +197,30 @@ class Negotiation:
             self._starts.add(str(draining.start))
             self._tell_significant([slot])
         self.shelf.look(slot)
+        if not self.eager:
+            return
+        # Whoever has left a slot is not charged for it any more.
+        self._turns = -1
+        if self._withheld.offers(slot.plan.name, claim_id := slot.state.offered.text):
+            self.engine.at(self.engine.now + SEEN_S, lambda _: self._see(claim_id), RANK_CYCLE)
+
+    def _see(self, claim_id: str) -> None:
+        self._withheld.see(claim_id)
+        # Slots that became free together are looked at together.
+        self.more(0.0)
 
     def forget(self, machine: Machine) -> None:
         """The machine is dead."""
         self.shelf.forget(machine)
 
-    def more(self) -> None:
-        """There is more to be had of a slot than was a moment ago."""
-        if not self._again:
-            self._again = True
-            self.engine.at(self.engine.now + AGAIN_S, self._once_more, RANK_CYCLE)
+    def more(self, wait_s: float = AGAIN_S) -> None:
+        """There is more to be had, or wanted, than was a moment ago."""
+        if wait_s not in self._asked:
+            self._asked.add(wait_s)
+            self.engine.at(self.engine.now + wait_s, partial(self._once_more, wait_s), RANK_CYCLE)
 
-    def _once_more(self, now: float) -> None:
-        self._again = False
+    def _once_more(self, wait_s: float, now: float) -> None:
+        self._asked.discard(wait_s)
         self._look_round(now)
 
     def _cycle(self, now: float) -> None:
@@ -218,6 +269,7 @@ class Negotiation:
             nodes=shelf.nodes,
             demands=self._demands(now),
             now=now,
+            pledges=self._pledged(),
             shelf=shelf,
         )
         plan = negotiate(snapshot, settings=self._settings_singly, accounts=self.accounts, memory=self.singly)
@@ -259,7 +311,7 @@ class Negotiation:
                 # What matters of the others is who has them: measurements are for those that may be had.
                 slot.machine.sync(now)
                 state, polled_at = slot.state, slot.machine.polling.polled_at
-            present = state.state, offered, state.claim.id, polled_at
+            present = state.state, offered, state.claim.id, polled_at, slot.cuts
             if self._shown.get(name) != present:
                 self._shown[name] = present
                 self.slots.put(name, pool_ad(slot, now))
@@ -280,8 +332,18 @@ class Negotiation:
             nodes={name: slot.machine.plan.name for name, slot in by_name.items()},
             demands=self._demands(now),
             now=now,
+            pledges=self._pledged(),
             versions=self._versions,
         )
+
+    def _pledged(self) -> tuple[Pledge, ...]:
+        """What slots that are on their way cost."""
+        self._pledges = {
+            claim_id: (slot, pledge)
+            for claim_id, (slot, pledge) in self._pledges.items()
+            if claim_id in self.promised and slot.machine.alive and slot.state.offered.text == claim_id
+        }
+        return tuple(pledge for _, pledge in self._pledges.values())
 
     def _offered(self, slot: Slot) -> str | None:
         """The claim that a slot offers, unless it was given away already."""
@@ -292,7 +354,7 @@ class Negotiation:
             claim = state.preempting
         else:
             return None
-        return None if claim.id.text in self.promised else claim.id.text
+        return None if claim.id.text in self._withheld else claim.id.text
 
     def _demands(self, now: float) -> tuple[SubmitterDemand, ...]:
         """What the queue wants, as it would tell it at this instant."""
@@ -301,12 +363,18 @@ class Negotiation:
         found = []
         for submitter, groups in offered.items():
             about = ClassAd({**counts.get(submitter, {}), "Name": submitter, "ScheddName": NAME, "Machine": NAME})
-            requests = tuple(self._requests(groups))
+            requests = tuple(self._requests(submitter, groups))
             found.append(SubmitterDemand(schedd=NAME, submitter=submitter, requests=requests, ad=about))
         return tuple(found)
 
-    def _requests(self, groups: list[IdleGroup]) -> Iterable[Request]:
-        """The requests of a submitter; neighbours of one autocluster are one."""
+    def _requests(self, submitter: str, groups: list[IdleGroup]) -> Iterable[Request]:
+        """The requests of a submitter, less what it is given already; neighbours of one autocluster are one."""
+        for each in self._together(groups):
+            count = each.count - self._given[submitter, each.autocluster]
+            if count > 0:
+                yield each if count == each.count else replace(each, count=count)
+
+    def _together(self, groups: list[IdleGroup]) -> Iterable[Request]:
         clusters = self.queue.core.book.clusters
         places = self.queue.core.holder.places(self.engine.now)
         number, count, job = -1, 0, ""
@@ -334,6 +402,8 @@ class Negotiation:
         claim = slot.state.preempting if match.preempts != "none" else slot.state.claim
         assert claim is not None
         self.promised[claim.id.text] = now
+        if match.pledge is not None:
+            self._pledges[claim.id.text] = slot, match.pledge
         ad = pool_ad(slot, now) if match.slot_ad is None else match.slot_ad
         self._tell(
             ev.MatchGiven(
@@ -348,9 +418,16 @@ class Negotiation:
         if self.informs:
             self.bus.send(f"matcher>{machine.plan.name}", partial(machine.ear.matched, claim.id.text))
 
-    def _tell(self, event: ev.Event) -> None:
+    def _tell(self, event: ev.MatchGiven) -> None:
         # The matchmaker's word takes its time too, so that the slot usually knows of the match before the claim comes.
-        self.bus.send("matcher>queue", partial(self.queue.hear, event), reliable=True)
+        given = event.submitter, event.autocluster
+        self._given[given] += 1
+
+        def arrive(now: float) -> None:
+            self._given[given] -= 1
+            self.queue.hear(event, now)
+
+        self.bus.send("matcher>queue", arrive, reliable=True)
 
 
 def _is_constant(policy: ClassAd) -> bool:

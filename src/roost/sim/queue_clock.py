@@ -49,9 +49,9 @@ class QueueClock:
         self._planned: set[float] = set()
         #: Claims that something was asked of, until it is known to have come.
         self._unsettled: dict[str, None] = {}
-        #: Claim id to the machine, and when the sign of life would have been sent that was the last one when that was
-        #: looked at, epoch s.
-        self._renewed: dict[str, tuple[str, float]] = {}
+        #: Claim id to the machine, and when the last two signs of life would have been sent by the last look, epoch s:
+        #: the last one may still be on its way.
+        self._renewed: dict[str, tuple[str, float, float]] = {}
         self.begin(queue.engine.now)
         if eager or queue.core.holder.settings.alives_missed_max < ALIVES_A_LEASE:
             self._be_eager()
@@ -149,11 +149,13 @@ class QueueClock:
         core.clock.asked_at = self._before(now, ASK_AGAIN_S)
         core.clock.policy_at = self._before(now, self._interval_s)
         if len(self._renewed) > 2 * len(core.holder.claims) + 100:
-            self._renewed = {name: at for name, at in self._renewed.items() if name in core.holder.claims}
+            self._renewed = {name: times for name, times in self._renewed.items() if name in core.holder.claims}
         for claim in core.holder.claims.values():
             if claim.stage in _HELD and (sent_at := self._said_at(claim, now)) is not None:
                 claim.alive_at = sent_at
-                self._renewed[claim.id] = claim.node, sent_at
+                before = self._renewed.get(claim.id)
+                if before is None or before[1] != sent_at:
+                    self._renewed[claim.id] = claim.node, sent_at, -math.inf if before is None else before[1]
             if claim.stage is Stage.RUNNING and claim.confirmed:
                 claim.heard_at = now
 
@@ -221,9 +223,9 @@ class QueueClock:
                 if came_at <= now:
                     return came_at
                 until = math.nextafter(sent_at, -math.inf)
-        known = self._renewed.get(claim_id)
-        came_at = math.inf if known is None else self._arrives_at(*known)
-        return came_at if came_at <= now else None
+        node, *times = self._renewed.get(claim_id, ("", -math.inf, -math.inf))
+        arrivals = (self._arrives_at(node, sent_at) for sent_at in times if sent_at > -math.inf)
+        return next((came_at for came_at in arrivals if came_at <= now), None)
 
     def send(self, node: str, deliver: Callable[[float], None]) -> None:
         """Send a sign of life: it takes as long as it would have taken if nobody had sent it."""

@@ -8,7 +8,7 @@ the slot's next poll or transition, unless the clock or chance is among what was
 from __future__ import annotations
 
 from bisect import bisect_left, insort
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from operator import itemgetter
@@ -113,7 +113,7 @@ class LiveShelf:
         #: Instant of the cycle.
         self.now = 0.0
         #: Texts of the claims that the queue has asked for: their slots are not to be had any more.
-        self.asked_for: Mapping[str, object] = {}
+        self.asked_for: Container[str] = ()
         self.names: list[str] = []
         self.nodes: dict[str, str] = {}
         self._rows: list[_Row | None] = []

@@ -31,7 +31,7 @@ from roost.sim.fetched import WorkSource
 from roost.sim.host import Machine, Slot
 from roost.sim.machine_plan import MachinePlan
 from roost.sim.metrics import Metrics
-from roost.sim.negotiation import Negotiation
+from roost.sim.negotiation import SOON_S, Negotiation
 from roost.sim.owners import DAY_S
 from roost.sim.process import End, Process
 from roost.sim.queue import DEFAULT, Queue
@@ -160,9 +160,9 @@ class World:
         order = list(range(len(self.machines)))
         stream(plan.seed, "matcher").shuffle(order)
         pool = self.engine, self.bus, self.queue, self.machines, plan.cycle_s, order, plan.negotiator
-        self.matcher = Negotiation(*pool, informs=plan.informs, singly=not plan.exhaustive)
+        self.matcher = Negotiation(*pool, informs=plan.informs, singly=not plan.exhaustive, eager=plan.eager)
         if plan.eager:
-            self.queue.watchers.append(lambda now: self.matcher.more())
+            self.queue.watchers.append(lambda now: self.matcher.more(SOON_S))
         self.defragmentation = None if plan.defrag is None else self._defragmentation(plan.defrag)
         for wanted in plan.orders:
             self.engine.at(plan.start + wanted.at_s, partial(self._carry_out, wanted))

@@ -378,6 +378,4 @@ def published(state: SlotState, policy: SlotPolicy, now: float) -> ClassAd:
     ad.put("Requirements", requirements(state))
     if state.draining is not None and state.draining.start is None:
         del ad.cells["start"]
-    if ad.cell("rank") is MISSING:
-        ad.put("Rank", 0.0)
     return ad

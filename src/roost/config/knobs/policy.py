@@ -27,7 +27,7 @@ KNOBS: tuple[Knob, ...] = (
     _expr("WANT_HOLD", default="False", meaning="Whether a job that PREEMPT gets rid of goes on hold instead of back to the queue.", read_by="startd.entries"),
     _expr("WANT_HOLD_REASON", default=None, meaning="Text of the hold reason when WANT_HOLD is TRUE.", read_by="startd.entries"),
     _expr("WANT_HOLD_SUBCODE", default="0", meaning="Number that tells hold reasons apart when WANT_HOLD is TRUE.", read_by="startd.entries"),
-    _expr("RANK", default=None, meaning="How much the slot likes a job; larger is better. A job with a larger rank may preempt the one that runs, whatever PREEMPT says.", read_by="startd.slot_ad.config"),
+    _expr("RANK", default="0", meaning="How much the slot likes a job; larger is better. A job with a larger rank may preempt the one that runs, whatever PREEMPT says.", read_by="startd.slot_ad.config"),
     _expr("MAXJOBRETIREMENTTIME", default="0", unit="s", meaning="Time since its start that a job is granted before it may be evicted; -1 means none, even in a peaceful shutdown. The job may ask for less.", read_by="startd.retirement"),
     _expr("MachineMaxVacateTime", default="600", unit="s", meaning="Longest time between soft and hard kill; evaluated when the job starts.", read_by="startd.retirement"),
     _expr("CLAIM_WORKLIFE", default="1200", unit="s", meaning="Age at which a claim takes no further job; -1 for no limit, 0 for one job per claim.", read_by="startd.claim_life"),

@@ -25,6 +25,7 @@ from roost.runtime.bus.client import ANSWER_S, Bus, Handler
 from roost.runtime.bus.server import Accounts, NatsServer
 from roost.runtime.bus.settings import BusSettings
 from roost.runtime.central.daemon import CentralDaemon
+from roost.runtime.central.matchmaker import ACCOUNTS_EVERY_S
 from roost.runtime.home import Home
 from roost.runtime.role import Ending, RoleContext
 from roost.schedd import events as ev
@@ -116,10 +117,14 @@ class MutedBus(Bus):
 
 
 class ReplayCentral(CentralDaemon):
-    """The central manager of a pool of whose accounts nobody asks: they are brought up to date by cycles alone."""
+    """The central manager of a pool of whose accounts nobody asks."""
 
     async def show_accounts(self) -> None:
-        """Show them to nobody."""
+        """Charge users also while nothing is asked for, and show the accounts to nobody."""
+        while True:
+            await asyncio.sleep(ACCOUNTS_EVERY_S)
+            await self.deciding.over()
+            self.matchmaker.charge(self.table, self.clock.now())
 
 
 class Stage:

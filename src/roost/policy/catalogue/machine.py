@@ -91,6 +91,7 @@ STARTD: tuple[PolicyExpression, ...] = (
     _slot(
         "RANK",
         kind=Kind.NUMBER,
+        default="0",
         attribute="Rank",
         when="in matchmaking, when a claim is asked for, when a job starts",
         undefined="counts as 0.0",
