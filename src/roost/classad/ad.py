@@ -97,6 +97,12 @@ class ClassAd(MutableMapping[str, Any]):
             return self._settle(key, cell)
         return cell
 
+    def get(self, name: Any, default: Any = None) -> Any:
+        """As of any mapping. Ads are asked much for what they lack, and raising an exception for that takes long."""
+        if not isinstance(name, str) or self.cell(_KEYS.get(name) or key_of(name)) is MISSING:
+            return default
+        return self[name]
+
     def __setitem__(self, name: str, value: Any) -> None:
         self.put(check_name(name), to_cell(value, self))
 

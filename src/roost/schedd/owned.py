@@ -15,7 +15,6 @@ from __future__ import annotations
 from typing import Final
 
 from roost.classad import ClassAd
-from roost.classad.ad import Cell
 from roost.classad.values import fold
 from roost.schedd.status import JobStatus
 
@@ -56,6 +55,9 @@ NOT_SUBMITTED: Final = _HAPPENED | _IDENTITY
 #: What ``+Name`` in a description sets without effect.
 NOT_DESCRIBED: Final = NOT_SUBMITTED | _folded("MyType TargetType JobStatus")
 
+#: What a job has to which nothing has happened.
+_FIRST: Final = ClassAd({**dict.fromkeys(ZEROES, 0), **dict.fromkeys(ZERO_SECONDS, 0.0), "ExitBySignal": False})
+
 _PRIORITY_MAX: Final = 2**31 - 1
 
 
@@ -73,5 +75,4 @@ def begun(ad: ClassAd, *, held: bool) -> None:
         del ad[key]
     if not held:
         ad["JobStatus"] = int(JobStatus.IDLE)
-    first: dict[str, Cell] = {**dict.fromkeys(ZEROES, 0), **dict.fromkeys(ZERO_SECONDS, 0.0), "ExitBySignal": False}
-    ad.update(first)
+    ad.lay(_FIRST)

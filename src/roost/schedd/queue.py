@@ -143,7 +143,8 @@ class Queue:
         settings = self.holder.settings
         turn = Turn(self.book, now, settings.in_force, settings.zone, settings.user_maps)
         self._handle(turn, event)
-        recurring.hold_unplanned(turn)
+        if turn.unplanned:
+            recurring.hold_unplanned(turn)
         if self.book.noops:
             finish_woken(turn, self.holder)
         if self.holder.is_full and (turn.dropped or isinstance(event, Ticked)) and self.holder.places(now):

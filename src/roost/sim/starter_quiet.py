@@ -79,7 +79,7 @@ _OF_POLICY: Final[dict[int, tuple[ClassAd, frozenset[str]]]] = {}
 
 
 def _names(ad: ClassAd) -> frozenset[str]:
-    expressions = [cell for cell in ad.cells.values() if isinstance(cell, Expr)]
+    expressions = [cell for cell in ad.cells.values() if cell.__class__ is Expr]
     return frozenset[str]().union(*[reported_in(each) for each in expressions])
 
 

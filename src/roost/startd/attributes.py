@@ -262,8 +262,9 @@ def _made_of(job: ClassAd) -> _Made:
 def _told(job: ClassAd) -> dict[str, Value]:
     """The values of what tells whose job it is, and which one, as far as its ad has them."""
     found: dict[str, Value] = {}
+    cell_of = job.cell
     for key in _SOURCES:
-        cell = job.cell(key)
+        cell = cell_of(key)
         if cell is not MISSING:
             found[key] = job.eval(key) if cell.__class__ is Expr else cell  # type: ignore[assignment]
     if job.cell("niceuser") is True:
