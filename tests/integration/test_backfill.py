@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
+import signal
 import tempfile
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -117,3 +120,32 @@ def test_backfill_runs_while_nobody_needs_the_machine(place: Path) -> None:
         eventually(another, "the client, when the owner is gone")
         pool.down("--fast")
         assert gone(), "the client ends with the pool"
+
+
+def test_a_matched_slot_is_rid_of_its_backfill_before_its_queue_asks_for_it(place: Path) -> None:
+    _, config, _ = _client(place)
+    config += "NEGOTIATOR_INFORM_STARTD = True\nNEGOTIATOR_INTERVAL = 1\nPOLLING_INTERVAL = 1\nNUM_SLOTS = 1\n"
+    with running(place / "pool", config, cpus=1) as pool:
+        eventually(lambda: "26" in _numbers(pool), "backfill")
+        central, queue = pool.pid("central"), pool.pid("schedd")
+        os.kill(central, signal.SIGSTOP)
+        try:
+            cluster = pool.submit("", "exit 0")
+            # What it wants is on its way to the matchmaker, which then tells the machine, and no one in the queue.
+            time.sleep(1)
+            os.kill(queue, signal.SIGSTOP)
+            os.kill(central, signal.SIGCONT)
+            eventually(lambda: "32" in _numbers(pool), "a matched slot")
+        finally:
+            os.kill(central, signal.SIGCONT)
+            os.kill(queue, signal.SIGCONT)
+        pool.wait(cluster)
+        numbers = _numbers(pool)
+        assert numbers[numbers.index("28") :][:5] == ["28", "29", "32", "9", "11"]
+
+
+def _numbers(pool: Pool) -> list[str]:
+    """Numbers of the transitions, in order."""
+    path = pool.home / "log" / "transitions.jsonl"
+    text = path.read_text() if path.exists() else ""
+    return [json.loads(line)["number"] for line in text.splitlines() if line]
