@@ -17,7 +17,13 @@ def pool_ad(slot: Slot, now: float) -> ClassAd:
     my = overlay(state, slot.plan.policy, now)
     ad = ClassAd()
     under = {} if my.chained is None else my.chained.cells
-    ad.cells = {**slot.plan.ad.cells, **under, **my.cells, "name": slot.plan.name, "requirements": requirements(state)}
+    ad.cells = {
+        **slot.plan.ad.cells,
+        **under,
+        **my.cells,
+        "name": slot.plan.name,
+        "requirements": requirements(state, slot.plan.policy),
+    }
     if state.claim.activation is not None:
         ad.cells["retirementtimeremaining"] = retirement_left(state, slot.plan.policy, now)
     return ad

@@ -49,7 +49,7 @@ _IN_USE: Final = (State.CLAIMED, State.PREEMPTING)
 #: Slots whose worth is remembered.
 WORTHS_MAX: Final = 100_000
 #: What a free slot asks of a job.
-_ASKS: Final = ("start", "withinresourcelimits")
+_ASKS: Final = ("start", "withinresourcelimits", "isvalidcheckpointplatform")
 
 
 def is_free(slot: Slot) -> bool:
@@ -342,7 +342,7 @@ class LiveShelf:
         slot = found.slot
         slot.machine.sync(self.now)
         ad = overlay(slot.state, slot.plan.policy, self.now)
-        ad.cells["requirements"] = requirements(slot.state)
+        ad.cells["requirements"] = requirements(slot.state, slot.plan.policy)
         return ad
 
     def rows(self) -> Iterator[int]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from roost.classad import ClassAd, Expr, Value, parse_expression
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from roost.model.claims import Claim
     from roost.startd.policy_inputs import SlotPolicy
 
+#: IS_VALID_CHECKPOINT_PLATFORM, where it is set.
+CHECKPOINT_PLATFORM: Final = "IsValidCheckpointPlatform"
 #: Attributes of the job that are always copied into the ad of a claimed slot.
 COPIED_ALWAYS: Final = ("JobUniverse", "NiceUser", "ImageSize", "ExecutableSize", "NumPids")
 
@@ -78,10 +80,6 @@ _HELD: Final = frozenset((State.CLAIMED, State.PREEMPTING))
 _TEXTS: Final = {each: each.value for each in (*State, *Activity)}
 
 _FALSE: Final = parse_expression("false")
-_REQUIREMENTS: Final = parse_expression("START && WithinResourceLimits")
-_REQUIREMENTS_BARE: Final = parse_expression("START")
-_REQUIREMENTS_IN_DRAIN: Final = parse_expression("START && WithinResourceLimits && DrainTimeSuffices")
-_REQUIREMENTS_BARE_IN_DRAIN: Final = parse_expression("START && DrainTimeSuffices")
 #: FALSE where it is used, and says itself why.
 _OUT_OF_ORDER: Final = parse_expression("MachineProblem =?= undefined")
 
@@ -357,16 +355,23 @@ def is_offered(state: SlotState) -> bool:
     )
 
 
-def requirements(state: SlotState) -> Expr:
-    """What the slot advertises as its Requirements."""
+def requirements(state: SlotState, policy: SlotPolicy) -> Expr:
+    """What the slot advertises as its Requirements: what `Inputs.accepts` asks, and whether a drain leaves time."""
     if not is_offered(state):
         return _FALSE
     if state.ad.cell("machineproblem") is not MISSING:
         return _OUT_OF_ORDER
-    bare = state.ad.cell("withinresourcelimits") is MISSING
-    if state.draining is not None and state.draining.takes_until < math.inf:
-        return _REQUIREMENTS_BARE_IN_DRAIN if bare else _REQUIREMENTS_IN_DRAIN
-    return _REQUIREMENTS_BARE if bare else _REQUIREMENTS
+    return _all_of(
+        policy.expressions.cell(fold(CHECKPOINT_PLATFORM)) is not MISSING,
+        state.ad.cell("withinresourcelimits") is not MISSING,
+        state.draining is not None and state.draining.takes_until < math.inf,
+    )
+
+
+@cache
+def _all_of(checkpoint: bool, limits: bool, drain: bool) -> Expr:
+    clauses = ((CHECKPOINT_PLATFORM, checkpoint), ("WithinResourceLimits", limits), ("DrainTimeSuffices", drain))
+    return parse_expression(" && ".join(("START", *(name for name, there in clauses if there))))
 
 
 def published(state: SlotState, policy: SlotPolicy, now: float) -> ClassAd:
@@ -376,7 +381,7 @@ def published(state: SlotState, policy: SlotPolicy, now: float) -> ClassAd:
     ad = _added(ad, state, policy, now)
     for name, seconds in spent(state, now).items():
         ad.put(name, seconds)
-    ad.put("Requirements", requirements(state))
+    ad.put("Requirements", requirements(state, policy))
     if state.draining is not None and state.draining.start is None:
         del ad.cells["start"]
     return ad

@@ -28,7 +28,7 @@ from roost.classad.world import WORLD, World
 from roost.policy.catalogue import VARIANTS, policy_named
 from roost.policy.catalogue.machine import STARTD
 from roost.policy.decision import Decision, StepWorld, decision, truth_of
-from roost.startd.attributes import OWNED, overlay
+from roost.startd.attributes import CHECKPOINT_PLATFORM, OWNED, overlay
 from roost.startd.slot_state import SlotState
 
 #: JobUniverse to the suffix of the variants that go first for its jobs.
@@ -217,7 +217,7 @@ class Inputs:
         return float(value) if isinstance(value, int | float) else 0.0
 
     def accepts(self, job: ClassAd) -> tuple[bool, Decision]:
-        """Whether the slot's requirements are TRUE for a job: START, and the limits of the slot's resources.
+        """Whether the slot's requirements are TRUE for a job: START, IS_VALID_CHECKPOINT_PLATFORM, and the limits.
 
         A machine that can run nothing at present accepts no job.
         """
@@ -226,6 +226,10 @@ class Inputs:
         start = self.decide("START", job)
         if start.truth is not True:
             return False, start
+        if self.my.cell(fold(CHECKPOINT_PLATFORM)) is not MISSING:
+            platform = self.decide(CHECKPOINT_PLATFORM, job)
+            if platform.truth is not True:
+                return False, platform
         if self.my.cell("withinresourcelimits") is MISSING:
             return True, start
         limits = self.decide("WithinResourceLimits", job)

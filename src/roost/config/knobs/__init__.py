@@ -68,7 +68,6 @@ DEPRECATED: dict[str, str] = {
     "hostallow_": "ALLOW_",
     "hostdeny_": "DENY_",
     "defrag_schedule": "DEFRAG_DRAINING_SCHEDULE",
-    "is_valid_checkpoint_platform": "",
     "enable_address_rewriting": "",
     "uwcs_": "",
 }

@@ -5,12 +5,10 @@ from __future__ import annotations
 
 from functools import partial
 
-from roost.config.finding import Severity
-from roost.config.knob import Knob, KnobType, Scope, Unread, knob
+from roost.config.knob import Knob, KnobType, Scope, knob
 
 _expr = partial(knob, type=KnobType.EXPRESSION, subsystem="STARTD", scope=Scope.SLOT_TYPE, read_by="startd.guards")
 
-_N = Severity.NOTE
 
 # One row a line, however long: it is a table.
 # fmt: off
@@ -32,7 +30,7 @@ KNOBS: tuple[Knob, ...] = (
     _expr("MachineMaxVacateTime", default="600", unit="s", meaning="Longest time between soft and hard kill; evaluated when the job starts.", read_by="startd.retirement"),
     _expr("CLAIM_WORKLIFE", default="1200", unit="s", meaning="Age at which a claim takes no further job; -1 for no limit, 0 for one job per claim.", read_by="startd.claim_life"),
     _expr("PERIODIC_CHECKPOINT", default=None, meaning="Whether to ask the job to save its state now.", read_by="startd.machine"),
-    _expr("IS_VALID_CHECKPOINT_PLATFORM", default=None, meaning="Whether a job's checkpoint can go on here; part of Requirements where standard-universe jobs exist, which is nowhere nowadays.", unread=Unread("There is no standard universe.", _N)),
+    _expr("IS_VALID_CHECKPOINT_PLATFORM", default=None, meaning="Whether a job's checkpoint can go on here. Where it is set, it is part of Requirements, beside START.", read_by="startd.slot_ad.config"),
     _expr("RunBenchmarks", default="LastBenchmark == 0", meaning="Whether an unclaimed slot runs benchmarks now."),
     _expr("START_BACKFILL", default=None, meaning="Whether an unclaimed slot turns to backfill work."),
     _expr("EVICT_BACKFILL", default=None, meaning="Whether backfill work is to be stopped."),

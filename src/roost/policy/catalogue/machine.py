@@ -147,7 +147,7 @@ STARTD: tuple[PolicyExpression, ...] = (
     _slot(
         "IS_VALID_CHECKPOINT_PLATFORM",
         attribute="IsValidCheckpointPlatform",
-        when="never",
+        when="with START, whenever that is asked about a job",
         undefined=NO_MATCH,
     ),
     _slot(

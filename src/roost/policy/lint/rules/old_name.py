@@ -29,9 +29,6 @@ from roost.policy.lint.pool import Pool
 from roost.policy.lint.registry import Hit, pool_rule
 from roost.policy.lint.rules.dead_redefinition import reachable
 
-#: Without effect on jobs of today: nothing goes wrong.
-_HARMLESS = frozenset(("is_valid_checkpoint_platform",))
-
 
 @pool_rule("RST510", Severity.WARNING, "E12", fixes=True)
 def check(pool: Pool) -> Iterator[Hit]:
@@ -46,7 +43,6 @@ def check(pool: Pool) -> Iterator[Hit]:
             remedy=f"Write {diagnostic.suggestion}." if diagnostic.suggestion else "Remove it.",
             place=hit.place,
             knob=hit.knob,
-            severity=Severity.NOTE if name.rpartition(".")[2].lower() in _HARMLESS else None,
             fix=None if name.lower() in used else _renamed(pool, name),
         )
 
