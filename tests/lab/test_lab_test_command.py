@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -155,3 +157,17 @@ def test_an_order_that_the_machine_refuses_ends_the_run_with_its_line(tmp_path: 
     path.write_text(f"policy = 'START = True'\n[[scenario]]\nsteps = {steps}\n")
     with pytest.raises(CommandError, match=r"x\.toml:5: the machine refuses to drain"):
         _test(path)
+
+
+def test_the_slot_s_requirements_are_explained_where_no_job_has_any(tmp_path: Path) -> None:
+    path = tmp_path / "start.toml"
+    path.write_text(
+        'policy = "START = True"\n[[scenario]]\nname = "x"\n'
+        'steps = [{ at = "1m", expect = { Requirements = false } }]\n'
+    )
+    # Another process, in which nobody has spelled the name before.
+    command = [sys.executable, "-m", "roost.cli", "lab", "test", str(path)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 1, done.stderr
+    assert "expected Requirements = false" in done.stdout
+    assert "It would be FALSE if START were FALSE" in done.stdout

@@ -73,7 +73,9 @@ _NAMES: Final = (
 OWNED: Final = frozenset(fold(name) for name in _NAMES)
 
 #: How they are spelled, for ads whose cells are set without their spelling.
-_SPELLED: Final = ClassAd(dict.fromkeys(("START", "SlotBrokenReason", "SlotLeavingReason", *_NAMES), 0))
+_SPELLED: Final = ClassAd(
+    dict.fromkeys(("START", "Requirements", "Name", "SlotBrokenReason", "SlotLeavingReason", *_NAMES), 0)
+)
 _COPIED_KEYS: Final = tuple(fold(name) for name in COPIED_ALWAYS)
 _HELD: Final = frozenset((State.CLAIMED, State.PREEMPTING))
 #: Texts of states and activities: asking a member of an enumeration for its value is slow.

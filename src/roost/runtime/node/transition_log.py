@@ -31,6 +31,7 @@ from roost.policy.explain.configured import configured_expression
 from roost.policy.render.words import change_text, one_line, reasons, value_text
 from roost.startd.entries import cause_of
 from roost.startd.slot_state import SlotState
+from roost.startd.states import BUSY, CLAIMED, State
 from roost.startd.work import Taken
 from roost.starter.work import Taken as StarterTaken
 
@@ -81,7 +82,7 @@ class TransitionLog:
             "to": str(taken.target),
             "number": taken.number,
             "reason": str(taken.reason),
-            **_about(before, after),
+            **_about(before, after, taken),
         }
         cause = cause_of(after) if taken.reason is Reason.EVICTION_ORDERED else None
         if cause is not None:
@@ -194,14 +195,25 @@ def _is_of(record: dict[str, Any], slot: str) -> bool:
     return name == slot or name.partition("@")[0] == slot or name.partition("@")[2] == slot
 
 
-def _about(before: SlotState, after: SlotState) -> dict[str, Any]:
-    """The job that a transition was about."""
-    for state in (before, after):
+#: States in which somebody has the slot.
+_HELD: Final = (State.CLAIMED, State.PREEMPTING)
+
+
+def _about(before: SlotState, after: SlotState, taken: Taken) -> dict[str, Any]:
+    """The job that a transition was about: one of several in a step, in which another job may follow the first."""
+    if taken.source.state in _HELD and (taken.source, taken.target) != (CLAIMED, BUSY):
+        states: tuple[SlotState, ...] = (before, after)
+    elif taken.target.state in _HELD:
+        states = (after,)
+    else:
+        # Whoever had the slot has gone.
+        return {}
+    for state in states:
         claim = state.claim
         ad = None if claim.activation is None else claim.activation.job_ad
         if ad is not None:
             return _of_job(ad)
-    for state in (after, before):
+    for state in reversed(states):
         if state.claim.request is not None and state.claim.request.job_ad is not None:
             return {"user": str(state.claim.request.job_ad.get("User", ""))}
     return {}

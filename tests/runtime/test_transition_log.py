@@ -1,0 +1,39 @@
+"""The record of a machine's transitions."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from roost.classad import ClassAd
+from roost.model import events as ev
+from roost.runtime.node.transition_log import TransitionLog
+from tests.startd.kit import Hand, job, policy
+from tests.startd.layout_cases import configured
+
+
+def _noted(path: Path, hand: Hand, event: ev.Event) -> list[tuple[str, Any]]:
+    """Number of each transition that an event leads to, and the job or the program that its record names."""
+    log = TransitionLog(path, configured(""))
+    before = hand.state
+    for taken in hand.feed(event).transitions:
+        log.note(1, before, hand.state, taken)
+    log.write(explained=True)
+    found = [(record["number"], record.get("job") or record.get("fetched")) for record in log.read()]
+    path.unlink()
+    return found
+
+
+def test_transitions_of_one_step_name_the_job_that_leaves_and_the_one_that_begins(tmp_path: Path) -> None:
+    path = tmp_path / "transitions.jsonl"
+    fetch = {"FetchWorkDelay": "0", "RANK": "TARGET.Worth", "MAXJOBRETIREMENTTIME": "3600"}
+    hand = Hand(policy=policy(fetch, fetches_work=True))
+    hand.poll(1)
+    hand.run(job(ClusterId=1, ProcId=0, Worth=1.0))
+    hand.feed(ev.FetchedWorkOffered(job_ad=ClassAd({"Cmd": "/bin/x", "Owner": "ann", "Worth": 2.0})))
+    assert _noted(path, hand, ev.StarterExited()) == [("18", "1.0"), ("23", "1.0"), ("11", "/bin/x")]
+    assert _noted(path, hand, ev.StarterExited()) == [("12", "/bin/x")]
+    hand.feed(ev.FetchedWorkOffered(job_ad=ClassAd({"Cmd": "/bin/y", "Owner": "ann"})))
+    gone = _noted(path, hand, ev.StarterExited()) + _noted(path, hand, ev.FetchedWorkOffered(job_ad=None))
+    assert gone[0] == ("12", "/bin/y")
+    assert gone[-1] == ("1", None)
