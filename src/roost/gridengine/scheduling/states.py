@@ -117,7 +117,7 @@ class States:
         self._tasks[instance] = self._tasks.get(instance, 0) + 1
 
     def _preempted(self, state: _State) -> bool:
-        return self._slotwise.preempted(state.instance.name, self._tasks)
+        return self._slotwise.acts and self._slotwise.preempted(state.instance.name, self._tasks)
 
     def suspensions(self, snapshot: Snapshot, dispatches: list[Dispatch]) -> Iterator[Suspension]:
         """The tasks that are to be suspended and resumed."""

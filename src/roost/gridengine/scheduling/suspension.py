@@ -67,6 +67,8 @@ class SlotWise:
     def __init__(self, snapshot: Snapshot) -> None:
         self._instances = {one.name: one for one in snapshot.instances}
         self._tops = [one.name for one in snapshot.instances if one.settings.subordinate_list.slots is not None]
+        #: whether any queue has a slot-wise list
+        self.acts = bool(self._tops)
         #: what is below an instance, itself first
         self._below = {name: [_Below(name, 0, 0, _SHORTEST), *self._under(name, 1, {name})] for name in self._tops}
         self._above: dict[str, list[str]] = {}
@@ -101,7 +103,7 @@ class SlotWise:
         self, running: Iterable[RunningTask], dispatches: Iterable[Dispatch], now: float, still: set[str]
     ) -> Iterator[Suspension]:
         """What is suspended and resumed once the dispatches have started; tasks in the instances `still` do not run."""
-        if not self._tops:
+        if not self.acts:
             return
         for task in running:
             letters = task.suspended + ("S" if task.grants[0].instance in still else "")
