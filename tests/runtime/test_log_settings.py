@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from roost.config import MemoryHost, load_text
+from roost.config import ConfigError, MemoryHost, load_text
 from roost.runtime.daemon_log import LOGS_KEPT
 from roost.runtime.home import Home
 from roost.runtime.log_settings import BadLog, LogSettings, log_as, log_settings
@@ -77,7 +77,7 @@ def test_the_level_follows_the_categories(text: str, level: int, home: Home) -> 
 
 @pytest.mark.parametrize("text", ["MAX_STARTD_LOG = 1 day", "STARTD_LOG = log/StartLog"])
 def test_what_makes_no_sense_is_refused_with_the_name_of_the_knob(text: str, home: Home) -> None:
-    with pytest.raises(BadLog, match=text.partition(" ")[0]):
+    with pytest.raises(ConfigError, match=text.partition(" ")[0]):
         settings(text, home)
 
 

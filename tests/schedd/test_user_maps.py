@@ -61,4 +61,4 @@ CLASSAD_USER_MAPDATA_here @=end
 
 def test_a_queue_says_what_is_wrong_with_its_maps() -> None:
     config = load_text("SCHEDD_CLASSAD_USER_MAP_NAMES = x\nCLASSAD_USER_MAPFILE_x = /x\n", MemoryHost())
-    assert any("cannot read /x" in each for each in queue_settings(config, name="q").problems)
+    assert any("cannot read /x" in str(each) for each in queue_settings(config, name="q").problems)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from roost.classad import ClassAd, parse_expression
-from roost.starter.unit_environment import BadPrototype, check, unit_environment
+from roost.config import ConfigError
+from roost.starter.unit_environment import check, unit_environment
 from tests.startd.layout_cases import configured
 
 GPUS = "MACHINE_RESOURCE_GPUs = CUDA0, CUDA1\n"
@@ -89,6 +90,6 @@ def test_any_resource_may_have_variables_with_patterns() -> None:
     ],
 )
 def test_variables_that_cannot_be_read_are_refused(text: str, problem: str) -> None:
-    with pytest.raises(BadPrototype) as found:
+    with pytest.raises(ConfigError) as found:
         check(["robot"], configured(f"ENVIRONMENT_FOR_Assignedrobot = {text}\n"))
-    assert str(found.value) == f"ENVIRONMENT_FOR_Assignedrobot: {problem}"
+    assert f": error: ENVIRONMENT_FOR_Assignedrobot: {problem} [" in str(found.value)

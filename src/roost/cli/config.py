@@ -25,18 +25,19 @@ from roost.config import (
     Explanation,
     LoadOptions,
     Severity,
-    check,
     explain,
     load,
 )
+from roost.config.checking import by_place
 from roost.config.finding import is_template_name
 from roost.config.knobs import ALL, DEFAULTS, SUBSYSTEMS
 from roost.config.not_text import shown
 from roost.config.suggest import near, near_among
+from roost.model.slots import HostReading
 from roost.runtime.machine import STANDARD_FILES, SystemHost, detected_values, root_files
 from roost.runtime.node.scratch import directories_of, problem_of
 from roost.runtime.node.sensors import Sensors
-from roost.startd.layout.check import check_layout
+from roost.runtime.start_checks import problems
 from roost.startd.layout.problems import LayoutCode
 from roost.startd.layout.resources import is_set, span_of
 
@@ -260,7 +261,8 @@ def _written(definition: Definition) -> str:
 
 
 def _check(config: Config, args: argparse.Namespace) -> int:
-    findings = [*check(config), *_slots(config)]
+    found, reading = _machine(config)
+    findings = sorted([*found, *problems(config, reading=reading)], key=by_place)
     errors = sum(one.severity is Severity.ERROR for one in findings) + config.dropped
     warnings = sum(one.severity is Severity.WARNING for one in findings)
     if args.json:
@@ -279,8 +281,8 @@ def _check(config: Config, args: argparse.Namespace) -> int:
     return int(errors > 0 or (args.strict and warnings > 0))
 
 
-def _slots(config: Config) -> list[Diagnostic]:
-    """What keeps the slots from being made on this machine."""
+def _machine(config: Config) -> tuple[list[Diagnostic], HostReading]:
+    """What keeps scratch directories from being made on this machine, and what there is to be divided into slots."""
     try:
         directories = directories_of(config)
         first, *more = dict.fromkeys(directories.values())
@@ -288,7 +290,7 @@ def _slots(config: Config) -> list[Diagnostic]:
     except ConfigError:
         # It is among the findings already.
         first, more, found = Path(os.curdir), [], []
-    return [*found, *check_layout(config, Sensors(execute=first, more=tuple(more)).host())]
+    return found, Sensors(execute=first, more=tuple(more)).host()
 
 
 def _scratch(config: Config, slot: int, directory: Path) -> Diagnostic | None:

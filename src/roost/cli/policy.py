@@ -16,12 +16,14 @@ from pathlib import Path
 from roost.classad import ClassAd, ParseError
 from roost.classad.forms import parse_ad
 from roost.cli.terminal import CommandError, Exit
+from roost.config import Code, check
+from roost.config import Severity as ConfigSeverity
 from roost.policy.lint import Choice, Finding, Place, Report, Rule, Severity, all_rules, lint
 from roost.policy.lint.edits import corrected, difference, edits_by_file
 from roost.policy.lint.pages import page, pages
 from roost.policy.model import Side
 from roost.runtime.machine import SystemHost
-from roost.startd.layout.check import errors_anywhere
+from roost.runtime.start_checks import further_problems
 from roost.startd.layout.problems import LayoutCode
 
 #: Findings that `lint` shows; --json has them all.
@@ -107,7 +109,7 @@ def _lint(args: argparse.Namespace) -> int:
     given = {side: _ad(path) for side, path in ((Side.JOB, args.job), (Side.MACHINE, args.machine)) if path}
     report = lint(SystemHost(), args.paths, choice, given)
     level = Severity(args.level).level
-    found = [finding for finding in (*report.findings, *_slots(report, choice)) if finding.severity.level >= level]
+    found = [finding for finding in (*report.findings, *_daemons(report, choice)) if finding.severity.level >= level]
     if args.fix or args.diff:
         left = _correct(found, write=args.fix and not args.diff)
         if args.fix and not args.diff:
@@ -127,15 +129,16 @@ def _lint(args: argparse.Namespace) -> int:
     return Exit.NO if found else Exit.OK
 
 
-def _slots(report: Report, choice: Choice) -> Iterator[Finding]:
-    """Slots that no machine can be divided into, as a node finds at its start."""
+def _daemons(report: Report, choice: Choice) -> Iterator[Finding]:
+    """What daemons find wrong when they start, such as slots that no machine can be divided into."""
     if report.config is None:
         return
-    for one in errors_anywhere(report.config):
-        if choice.wants(one.code.upper()):
+    for one in further_problems(report.config, check(report.config)):
+        # What is a warning of a layout is one for the machine that is assumed.
+        if choice.wants(one.code.upper()) and (one.severity is ConfigSeverity.ERROR or one.code in set(Code)):
             yield Finding(
                 code=one.code,
-                severity=Severity.ERROR,
+                severity=Severity(one.severity),
                 message=one.message,
                 place=Place(one.span.user.file, one.span.user.line),
                 remedy=one.remedy,
@@ -153,7 +156,7 @@ def _codes(given: Iterable[str]) -> tuple[str, ...]:
 
 
 def _known_codes() -> list[str]:
-    return ["RST000", *[rule.code for rule in all_rules()], *[code.upper() for code in LayoutCode]]
+    return ["RST000", *[rule.code for rule in all_rules()], *[code.upper() for code in (*LayoutCode, *Code)]]
 
 
 def _ad(path: str) -> ClassAd:

@@ -59,10 +59,11 @@ def check(config: Config) -> list[Diagnostic]:
         found.extend(_effect(config, key, definition, used))
     found.extend(_circle(config, circle, met_in) for circle, met_in in circles.values())
     unique = dict.fromkeys(found)
-    return sorted(unique, key=_place)
+    return sorted(unique, key=by_place)
 
 
-def _place(one: Diagnostic) -> tuple[str, int, int, str, str]:
+def by_place(one: Diagnostic) -> tuple[str, int, int, str, str]:
+    """The key that sorts findings."""
     user = one.span.user
     return user.file, user.line, user.column, one.code, one.message
 

@@ -20,7 +20,7 @@ from roost.config.host import Host
 from roost.config.knobs import find
 from roost.config.limits import Limits
 from roost.config.nesting import Nesting
-from roost.config.scope import NameScope
+from roost.config.scope import DEFAULT_SPAN, NameScope
 from roost.config.table import Definition
 from roost.config.values import Reading, ValueProblem, as_boolean, as_expression, as_integer, as_list, as_real
 
@@ -171,6 +171,22 @@ class Config:
         """The text of a well-formed ClassAd expression; None when nothing is configured and there is no
         default."""
         return self.view(**asking).get_expr(name)
+
+    def problem(
+        self,
+        code: Code,
+        name: str,
+        message: str,
+        *,
+        listed_in: str = "",
+        subsys: str | None = None,
+        remedy: str | None = None,
+        severity: Severity | None = None,
+    ) -> Diagnostic:
+        """What is wrong with the value of a name, at its place; where it is not set, at that of the list it is in."""
+        found = self.find(name, subsys=subsys) or (self.find(listed_in, subsys=subsys) if listed_in else None)
+        span = DEFAULT_SPAN if found is None else found.span
+        return diagnostic(code, f"{name}: {message}", span, name=name, remedy=remedy, severity=severity)
 
     def slot_numbers(self, pattern: str) -> list[int]:
         """The numbers N for which a name is defined, for a pattern with ``<N>``, for instance

@@ -11,16 +11,17 @@ Source: HTCondor's manual, Daemon ClassAd Hooks, and the knobs of release 25.
 
 from __future__ import annotations
 
+import itertools
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final, TypeVar
 
 from roost.classad import ClassAd, Expr, ParseError, Syntax, World, parse_expression
-from roost.config import Code, Config, ConfigError, Span
+from roost.config import Code, Config, ConfigError, Diagnostic
 from roost.config.diagnostics import diagnostic
-from roost.config.scope import DEFAULT_SPAN
+from roost.config.knobs import find
 from roost.model.command_line import (
     CommandLineError,
     environment_from_old,
@@ -132,6 +133,29 @@ def cron_plan(config: Config, manager: str) -> CronPlan:
     )
 
 
+def cron_problems(config: Config, manager: str) -> Iterator[Diagnostic]:
+    """Yield what is wrong with the programs of a daemon, and knobs of programs that none of them is. Raises ConfigError
+    for what is about all programs."""
+    reader = _Reader(config, manager)
+    listed = {name.lower(): name for name in config.get_list(f"{manager}_JOBLIST")}
+    for name, read in itertools.product(listed.values(), reader.parts):
+        try:
+            read(name)
+        except ConfigError as error:
+            yield error.diagnostic
+    for name in config.names():
+        family = find(name)
+        if family is None or not family.name.startswith(f"{manager}_<NAME>_"):
+            continue
+        suffix = family.name.removeprefix(f"{manager}_<NAME>")
+        program = name.rpartition(".")[2][len(manager) + 1 : -len(suffix)]
+        if program.lower() not in listed:
+            message = f"{name} has no effect: {manager}_JOBLIST does not name {program}"
+            remedy = f"Add {program} to {manager}_JOBLIST, or remove the line."
+            yield diagnostic(Code.WITHOUT_EFFECT, message, config.definitions(name)[-1].span, name=name, remedy=remedy)
+    cron_plan(config, manager)
+
+
 @dataclass(frozen=True, slots=True)
 class _Reader:
     """Reads knobs of one manager."""
@@ -139,27 +163,35 @@ class _Reader:
     config: Config
     manager: str
 
+    @property
+    def parts(self) -> tuple[Callable[[str], object], ...]:
+        """What is read of a program, each part by itself."""
+        return (
+            self._executable,
+            self._arguments,
+            self._environment,
+            self._timing,
+            self._prefix,
+            self._slots,
+            self._condition,
+            self.job,
+        )
+
     def job(self, name: str) -> CronJob:
-        executable = self.config.get(f"{self.manager}_{name}_EXECUTABLE")
-        if executable is None:
-            raise self._error(
-                Code.MISSING_VALUE, f"{self.manager}_{name}_EXECUTABLE", f"the program {name} has no executable"
-            )
-        mode = self._mode(name)
-        slots = self.config.get_list(f"{self.manager}_{name}_SLOTS")
+        mode, period_s = self._timing(name)
         return CronJob(
             name=name,
-            executable=executable,
+            executable=self._executable(name),
             arguments=self._arguments(name),
             environment=self._environment(name),
             directory=self.config.get(f"{self.manager}_{name}_CWD"),
             mode=mode,
-            period_s=0 if mode is Mode.ONE_SHOT else self._period(name),
+            period_s=period_s,
             prefix=self._prefix(name),
             kill=self.config.get_bool(f"{self.manager}_{name}_KILL", False),
             reconfig=self.config.get_bool(f"{self.manager}_{name}_RECONFIG", False),
             rerun=self.config.get_bool(f"{self.manager}_{name}_RECONFIG_RERUN", False),
-            slots=self._slots(name, slots) if slots else None,
+            slots=self._slots(name),
             load=self.config.get_float(f"{self.manager}_{name}_JOB_LOAD", JOB_LOAD),
             condition=self._condition(name),
         )
@@ -181,6 +213,17 @@ class _Reader:
             raise self._error(Code.BAD_CHOICE, f"{self.manager}_{name}_MODE", message)
         return self.choice(f"{self.manager}_{name}_MODE", Mode, Mode.PERIODIC)
 
+    def _executable(self, name: str) -> str:
+        knob = f"{self.manager}_{name}_EXECUTABLE"
+        executable = self.config.get(knob)
+        if executable is None:
+            raise self._error(Code.MISSING_VALUE, knob, f"the program {name} has no executable")
+        return executable
+
+    def _timing(self, name: str) -> tuple[Mode, int]:
+        mode = self._mode(name)
+        return mode, 0 if mode is Mode.ONE_SHOT else self._period(name)
+
     def _period(self, name: str) -> int:
         text = self.config.get(f"{self.manager}_{name}_PERIOD")
         if text is None:
@@ -198,13 +241,14 @@ class _Reader:
             raise self._error(Code.BAD_CHOICE, f"{self.manager}_{name}_PREFIX", message)
         return text
 
-    def _slots(self, name: str, listed: Iterable[str]) -> frozenset[int]:
+    def _slots(self, name: str) -> frozenset[int] | None:
+        listed = self.config.get_list(f"{self.manager}_{name}_SLOTS")
         wrong = [each for each in listed if not each.isdecimal()]
         if wrong:
             raise self._error(
                 Code.BAD_INTEGER, f"{self.manager}_{name}_SLOTS", f"{wrong[0]!r} is not the number of a slot"
             )
-        return frozenset(int(each) for each in listed)
+        return frozenset(int(each) for each in listed) or None
 
     def _condition(self, name: str) -> Expr | None:
         text = self.config.get_expr(f"{self.manager}_{name}_CONDITION")
@@ -225,9 +269,7 @@ class _Reader:
             raise self._error(Code.BAD_CHOICE, f"{self.manager}_{name}_ENV", str(error)) from None
 
     def _error(self, code: Code, knob: str, message: str) -> ConfigError:
-        found = self.config.find(knob) or self.config.find(f"{self.manager}_JOBLIST")
-        span: Span = DEFAULT_SPAN if found is None else found.span
-        return ConfigError(diagnostic(code, f"{knob}: {message}", span, name=knob))
+        return ConfigError(self.config.problem(code, knob, message, listed_in=f"{self.manager}_JOBLIST"))
 
 
 # -- output --------------------------------------------------------------------------------------------------------

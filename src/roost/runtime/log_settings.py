@@ -14,11 +14,14 @@ import contextlib
 import logging
 import os
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from roost.config import Config
+from roost.config import Code, Config, ConfigError, Diagnostic
+from roost.config.finding import Severity
+from roost.config.suggest import near_among
 from roost.runtime.daemon_log import LOGS_KEPT, DaemonLog
 from roost.runtime.home import Home
 
@@ -33,8 +36,20 @@ _SIZE: Final = re.compile(r"(\d{1,15}(?:\.\d{0,6})?)\s*([kmgt]?)b?(?:ytes)?\Z", 
 _BYTES_MIN: Final = 10_000
 
 
-class BadLog(ValueError):
-    """A daemon cannot log as it is told to."""
+#: Words of <DAEMON>_DEBUG, without their D_: categories, and what HTCondor writes in front of each line. Those that
+#: Roost has no messages of are read and change nothing.
+CATEGORIES: Final = frozenset((
+    "ACCOUNTANT", "ALL", "ALWAYS", "ANY", "AUDIT", "BACKTRACE", "BUFFER", "BUG", "CAT", "CATEGORY", "CKPT",
+    "COMMAND", "CONFIG", "CRON", "DAEMONCORE", "DATE", "DYE", "ERROR", "EXPR", "FAILURE", "FDS", "FULLDEBUG",
+    "GENERAL", "HAD", "HOSTNAME", "IDENT", "IDLE", "JOB", "KEYBOARD", "LEVEL", "LOAD", "MACHINE", "MATCH",
+    "MATERIALIZE", "NETWORK", "NFS", "NODATE", "NOHEADER", "PERF_TRACE", "PID", "PRIV", "PROC", "PROCFAMILY",
+    "PROTOCOL", "SECURITY", "STATS", "STATUS", "SUB_SECOND", "SYSCALLS", "TEST", "THREADS", "TIMESTAMP", "TOOL",
+    "UPDOWN", "VERBOSE", "XFER", "ZKM",
+))  # fmt: skip
+
+
+class BadLog(Exception):
+    """A daemon cannot write its log."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,21 +65,36 @@ class LogSettings:
 
 
 def log_settings(config: Config, home: Home, role: str) -> LogSettings:
-    """The settings of a daemon. Raises BadLog, ConfigError."""
+    """The settings of a daemon. Raises ConfigError."""
     daemon = DAEMONS[role]
-    path = config.get(f"{daemon}_LOG", subsys=daemon) or str(home.log / f"{role}.log")
-    if not path.startswith("/"):
-        raise BadLog(f"{daemon}_LOG = {path} is not an absolute path")
-    size = f"MAX_{daemon}_LOG"
-    if config.get(size, subsys=daemon) is None:
-        size = "MAX_DEFAULT_LOG"
     return LogSettings(
-        path=Path(path),
-        bytes_max=_bytes(size, config.get(size, subsys=daemon) or "10 Mb"),
+        path=_path(config, daemon) or home.log / f"{role}.log",
+        bytes_max=_bytes_max(config, daemon),
         kept=config.get_int(f"MAX_NUM_{daemon}_LOG", LOGS_KEPT, subsys=daemon),
         level=_level(config, daemon),
         loads=any(word.partition(":")[0] in ("D_LOAD", "D_ALL", "D_ANY") for word in _categories(config, daemon)),
     )
+
+
+def log_problems(config: Config, role: str) -> Iterator[Diagnostic]:
+    """Yield what is wrong with the settings of a daemon. Raises ConfigError for others."""
+    daemon = DAEMONS[role]
+    for knob in ("ALL_DEBUG", f"{daemon}_DEBUG"):
+        for word in _words(config, knob, daemon):
+            name = word.lstrip("-").partition(":")[0].removeprefix("D_")
+            if name and name not in CATEGORIES:
+                meant = near_among(name, sorted(CATEGORIES), 3)
+                remedy = f"Did you mean D_{meant}?" if meant else "Remove it; D_FULLDEBUG logs all there is."
+                message = f"{word} is not a log category"
+                yield config.problem(
+                    Code.BAD_CHOICE, knob, message, subsys=daemon, remedy=remedy, severity=Severity.WARNING
+                )
+    for read in (_path, _bytes_max):
+        try:
+            read(config, daemon)
+        except ConfigError as error:
+            yield error.diagnostic
+    config.get_int(f"MAX_NUM_{daemon}_LOG", LOGS_KEPT, subsys=daemon)
 
 
 def log_as(settings: LogSettings, home: Home, role: str) -> None:
@@ -96,19 +126,37 @@ def _link(usual: Path, path: Path) -> None:
         usual.symlink_to(path)
 
 
-def _bytes(knob: str, text: str) -> int:
+def _path(config: Config, daemon: str) -> Path | None:
+    """Where a daemon logs; None for the state directory."""
+    knob = f"{daemon}_LOG"
+    path = config.get(knob, subsys=daemon)
+    if path is not None and not path.startswith("/"):
+        message, remedy = f"{path} is not an absolute path", "Write a path that begins with /."
+        raise ConfigError(config.problem(Code.BAD_CHOICE, knob, message, subsys=daemon, remedy=remedy))
+    return None if path is None else Path(path)
+
+
+def _bytes_max(config: Config, daemon: str) -> int:
+    """Size at which the log of a daemon is turned over, bytes."""
+    knob = f"MAX_{daemon}_LOG"
+    if config.get(knob, subsys=daemon) is None:
+        knob = "MAX_DEFAULT_LOG"
+    text = config.get(knob, subsys=daemon) or "10 Mb"
     found = _SIZE.match(text.strip().strip('"'))
     if found is None:
-        raise BadLog(f"{knob} = {text} is not a size: write for instance 10 Mb, or a number of bytes; logs are not "
-                     "rotated by time")  # fmt: skip
+        remedy = "Write for instance 10 Mb, or a number of bytes; logs are not rotated by time."
+        raise ConfigError(config.problem(Code.BAD_CHOICE, knob, f"{text} is not a size", subsys=daemon, remedy=remedy))
     size = int(float(found[1]) * _UNITS[found[2].lower()])
     # 0 means no limit, as in HTCondor.
     return max(size, _BYTES_MIN) if size else 2**63 - 1
 
 
+def _words(config: Config, knob: str, daemon: str) -> list[str]:
+    return re.split(r"[\s,|]+", (config.get(knob, subsys=daemon) or "").upper())
+
+
 def _categories(config: Config, daemon: str) -> list[str]:
-    text = f"{config.get('ALL_DEBUG', subsys=daemon) or ''} {config.get(f'{daemon}_DEBUG', subsys=daemon) or ''}"
-    return re.split(r"[\s,|]+", text.upper())
+    return [*_words(config, "ALL_DEBUG", daemon), *_words(config, f"{daemon}_DEBUG", daemon)]
 
 
 def _level(config: Config, daemon: str) -> int:

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final, Protocol
 
-from roost.config import Config, Severity, check
+from roost.config import Config, ConfigError
 from roost.config.access import Level, access
 from roost.config.in_force import changed_names
 from roost.config.not_text import joined
@@ -191,10 +191,11 @@ async def _hurried(wanted: asyncio.Queue[Ending | None]) -> None:
 
 def read_config(context: RoleContext) -> Config:
     """The configuration of a daemon. Raises ConfigurationRefused with all errors."""
-    subsystem = {"central": "COLLECTOR", "schedd": "SCHEDD", "node": "STARTD"}[context.role]
-    config = context.home.config(context.roots, subsystem)
+    from roost.runtime import start_checks
+
+    config = context.home.config(context.roots, start_checks.SUBSYSTEMS[context.role])
     # A policy that cannot be read must not pass for one that says nothing.
-    wrong = config.errors or [each for each in check(config) if each.severity is Severity.ERROR]
+    wrong = config.errors or start_checks.errors(config, (context.role,))
     if wrong:
         raise ConfigurationRefused(joined(wrong, config.dropped))
     return config
@@ -206,7 +207,7 @@ def _log_as_configured(context: RoleContext, config: Config) -> None:
 
     try:
         log_as(log_settings(config, context.home, context.role), context.home, context.role)
-    except BadLog as problem:
+    except (BadLog, ConfigError) as problem:
         raise ConfigurationRefused(str(problem)) from None
 
 

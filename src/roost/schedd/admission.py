@@ -19,7 +19,7 @@ from typing import Final
 from roost.classad import ClassAd, Expr, ParseError, Syntax, parse_expression
 from roost.classad.values import UNDEFINED, fold
 from roost.classad.world import WORLD, World
-from roost.config import Config, ConfigError, Host, MemoryHost
+from roost.config import Code, Config, ConfigError, Diagnostic, Host, MemoryHost, Severity
 from roost.schedd.book import GROUPS, Cluster, not_plain
 from roost.schedd.owned import COUNTERS, priority
 from roost.schedd.transform import Transform, TransformError, read_transform
@@ -207,9 +207,9 @@ def _changed(each: NamedTransform, ad: ClassAd, host: Host, world: World) -> boo
 # -- the configuration -----------------------------------------------------------------------------------------
 
 
-def admission(config: Config, *, name: str) -> tuple[Admission, list[str]]:
+def admission(config: Config, *, name: str) -> tuple[Admission, list[Diagnostic]]:
     """The rules of the queue of that name, and what is wrong with those that are left out."""
-    wrong: list[str] = []
+    wrong: list[Diagnostic] = []
     schedd = ClassAd({"MyType": "Scheduler", "Name": name})
     return Admission(
         transforms=tuple(_transforms(config, wrong)),
@@ -222,25 +222,36 @@ def _listed(config: Config, knob: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(config.get_list(knob, subsys="SCHEDD"))) if config.get(knob, subsys="SCHEDD") else ()
 
 
-def _transforms(config: Config, wrong: list[str]) -> Iterator[NamedTransform]:
+def _transforms(config: Config, wrong: list[Diagnostic]) -> Iterator[NamedTransform]:
     for name in _listed(config, "JOB_TRANSFORM_NAMES"):
         knob = f"JOB_TRANSFORM_{name}"
         found = config.find(knob, subsys="SCHEDD")
         if found is None or not found.text.strip():
-            wrong.append(f"{knob} is not set, though JOB_TRANSFORM_NAMES names it")
+            wrong.append(_wrong_transform(config, knob, "JOB_TRANSFORM_NAMES names it, and it is not set"))
             continue
         if found.text.lstrip().startswith("["):
-            wrong.append(
-                f"{knob}: rules in the form of a ClassAd are not read; write them as statements: SET Name value, "
-                "DEFAULT, COPY, RENAME, DELETE, EVALSET"
-            )
+            remedy = "Write them as statements: SET Name value, DEFAULT, COPY, RENAME, DELETE, EVALSET."
+            wrong.append(_wrong_transform(config, knob, "rules in the form of a ClassAd are not read", remedy))
             continue
         try:
             rules = read_transform(found.text, knob)
         except TransformError as problem:
-            wrong.append(f"{problem}; nothing is changed by {knob}")
+            wrong.append(_wrong_transform(config, knob, f"{problem}; the transform changes nothing"))
             continue
         yield NamedTransform(name=name, rules=rules, macros=_macros(config, found.text, rules), about=_about(rules))
+
+
+def _wrong_transform(config: Config, knob: str, message: str, remedy: str | None = None) -> Diagnostic:
+    remedy = remedy or "Correct it, or take it from JOB_TRANSFORM_NAMES."
+    return config.problem(
+        Code.BAD_CHOICE,
+        knob,
+        message,
+        listed_in="JOB_TRANSFORM_NAMES",
+        subsys="SCHEDD",
+        remedy=remedy,
+        severity=Severity.WARNING,
+    )
 
 
 def _macros(config: Config, text: str, rules: Transform) -> dict[str, str]:
@@ -275,13 +286,14 @@ def _about(rules: Transform) -> frozenset[str] | None:
     return frozenset(found)
 
 
-def _requirements(config: Config, wrong: list[str]) -> Iterator[Requirement]:
+def _requirements(config: Config, wrong: list[Diagnostic]) -> Iterator[Requirement]:
     for name in _listed(config, "SUBMIT_REQUIREMENT_NAMES"):
         knob = f"SUBMIT_REQUIREMENT_{name}"
         condition = _expression(config, knob, wrong)
         if condition is None:
             if _value(config, knob) is None:
-                wrong.append(f"{knob} is not set, though SUBMIT_REQUIREMENT_NAMES names it")
+                names, message = "SUBMIT_REQUIREMENT_NAMES", "SUBMIT_REQUIREMENT_NAMES names it, and it is not set"
+                wrong.append(config.problem(Code.MISSING_VALUE, knob, message, listed_in=names, subsys="SCHEDD"))
             continue
         yield Requirement(
             name=name,
@@ -292,12 +304,12 @@ def _requirements(config: Config, wrong: list[str]) -> Iterator[Requirement]:
         )
 
 
-def _expression(config: Config, knob: str, wrong: list[str]) -> Expr | None:
+def _expression(config: Config, knob: str, wrong: list[Diagnostic]) -> Expr | None:
     text = _value(config, knob)
     if text is None or not text.strip():
         return None
     try:
         return parse_expression(text, Syntax.OLD)
     except ParseError as problem:
-        wrong.append(f"{knob}: {problem}; it is left out")
+        wrong.append(config.problem(Code.BAD_EXPRESSION, knob, str(problem), subsys="SCHEDD"))
         return None

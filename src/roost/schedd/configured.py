@@ -7,7 +7,7 @@ from datetime import UTC, tzinfo
 
 from roost.classad import Expr, ParseError, Syntax, parse_expression
 from roost.classad.values import fold
-from roost.config import Config
+from roost.config import Code, Config, Diagnostic
 from roost.config.in_force import in_force
 from roost.schedd.admission import admission
 from roost.schedd.holder import QueueSettings
@@ -49,7 +49,7 @@ def queue_settings(config: Config, *, name: str, local_node: str = "", zone: tzi
         policy=policy,
         local_node=local_node,
         local_policy=local_policy,
-        problems=(*(str(each) for each in problems), *wrong, *unread, *unmapped),
+        problems=(*problems, *wrong, *unread, *unmapped),
         admission=rules,
         protected=_names(config, "PROTECTED_JOB_ATTRS"),
         immutable=_names(config, "IMMUTABLE_JOB_ATTRS") | _names(config, "SECURE_JOB_ATTRS"),
@@ -87,16 +87,16 @@ def _knobs(policy: SystemPolicy) -> list[str]:
     return [rule.knob for rules in (policy.vacate, policy.hold, policy.release, policy.remove) for rule in rules]
 
 
-def _local_policy(config: Config) -> tuple[LocalPolicy, list[str]]:
+def _local_policy(config: Config) -> tuple[LocalPolicy, list[Diagnostic]]:
     """What may run beside the queue, and what is wrong with what the administrator says of it."""
-    wrong: list[str] = []
+    wrong: list[Diagnostic] = []
 
     def expression(name: str, default: Expr) -> Expr:
         text = config.get(name, subsys=_SUBSYSTEM)
         try:
             return parse_expression(text, Syntax.OLD) if text else default
         except ParseError as error:
-            wrong.append(f"{name}: {error}; the default counts")
+            wrong.append(config.problem(Code.BAD_EXPRESSION, name, str(error), subsys=_SUBSYSTEM))
             return default
 
     default = LocalPolicy()

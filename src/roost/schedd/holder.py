@@ -8,6 +8,7 @@ from datetime import UTC, tzinfo
 from typing import Final
 
 from roost.classad import Expr
+from roost.config import Diagnostic
 from roost.model.audit import InForce
 from roost.model.pool_policy import IDENTITY
 from roost.schedd.admission import Admission
@@ -67,7 +68,7 @@ class QueueSettings:
     #: And of those that are not taken from users at all.
     secure: frozenset[str] = frozenset()
     #: What is wrong with the administrator's policy; that of it is left out.
-    problems: tuple[str, ...] = ()
+    problems: tuple[Diagnostic, ...] = ()
     #: For the record.
     in_force: InForce = field(default_factory=InForce)
 

@@ -13,8 +13,6 @@ from dataclasses import dataclass, field
 
 from roost.classad import Expr, ParseError, Syntax, parse_expression
 from roost.config import Code, Config, ConfigError, Diagnostic
-from roost.config.diagnostics import diagnostic
-from roost.config.finding import Span
 from roost.schedd.job_policy import SystemPolicy, SystemRule
 
 _SUBSYSTEM = "SCHEDD"
@@ -70,12 +68,11 @@ class _Reader:
         try:
             return parse_expression(text, Syntax.OLD)
         except ParseError as problem:
-            self._report(Code.BAD_EXPRESSION, knob, f"{knob}: {problem.message}")
+            self._report(Code.BAD_EXPRESSION, knob, problem.message)
             return None
 
     def _report(self, code: Code, knob: str, message: str) -> None:
-        found = self.config.find(knob, subsys=_SUBSYSTEM)
-        self.problems.append(diagnostic(code, message, found.span if found else Span("<default>"), name=knob))
+        self.problems.append(self.config.problem(code, knob, message, subsys=_SUBSYSTEM))
 
     def whole(self, knob: str) -> int | None:
         """A number; None where it is not given."""
@@ -84,7 +81,7 @@ class _Reader:
             return None
         if re.fullmatch(r"\d{1,9}", text.strip()):
             return int(text)
-        self._report(Code.BAD_INTEGER, knob, f"{knob}: {text!r} is not a whole number")
+        self._report(Code.BAD_INTEGER, knob, f"{text!r} is not a whole number")
         return None
 
     def truth(self, knob: str, *, default: bool) -> bool:
@@ -95,5 +92,5 @@ class _Reader:
         word = text.strip().lower()
         if word in ("true", "t", "yes", "1", "false", "f", "no", "0"):
             return word in ("true", "t", "yes", "1")
-        self._report(Code.BAD_BOOLEAN, knob, f"{knob}: {text!r} is neither true nor false")
+        self._report(Code.BAD_BOOLEAN, knob, f"{text!r} is neither true nor false")
         return default

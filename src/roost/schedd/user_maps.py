@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from roost.classad.values import fold
-from roost.config import Config
+from roost.config import Code, Config, Diagnostic, Severity
 
 _LINE: Final = re.compile(
     r"""\s*(?P<method>\S+)\s+
@@ -86,20 +86,34 @@ class UserMaps(dict[str, Mapping[str, str]]):
         return super().get(fold(name))
 
 
-def user_maps(config: Config) -> tuple[UserMaps, list[str]]:
+def user_maps(config: Config) -> tuple[UserMaps, list[Diagnostic]]:
     """The maps of the configuration, and what is wrong with them."""
-    maps, wrong = UserMaps(), []
-    for name in dict.fromkeys(config.get_list("SCHEDD_CLASSAD_USER_MAP_NAMES", subsys=_SUBSYSTEM)):
-        path = config.get(f"CLASSAD_USER_MAPFILE_{name}", subsys=_SUBSYSTEM)
-        text = config.get(f"CLASSAD_USER_MAPDATA_{name}", subsys=_SUBSYSTEM) if path is None else None
-        if path is not None:
-            text = config.host.read_text(path)
+    maps: UserMaps = UserMaps()
+    wrong: list[Diagnostic] = []
+    names = "SCHEDD_CLASSAD_USER_MAP_NAMES"
+    for name in dict.fromkeys(config.get_list(names, subsys=_SUBSYSTEM)):
+        file, data = f"CLASSAD_USER_MAPFILE_{name}", f"CLASSAD_USER_MAPDATA_{name}"
+        path = config.get(file, subsys=_SUBSYSTEM)
+        text = config.get(data, subsys=_SUBSYSTEM) if path is None else config.host.read_text(path)
+        said, remedy = "", "Write each line as `* user value`."
         if text is None:
-            where = f"cannot read {path}" if path else f"neither CLASSAD_USER_MAPFILE_{name} nor _MAPDATA_{name} is set"
-            wrong.append(f"user map {name}: {where}; userMap() gives UNDEFINED for it")
-            continue
-        found = maps[fold(name)] = UserMap(text)
-        if found.unread:
+            said = f"cannot read {path}" if path else f"neither it nor {data} is set"
+            said, remedy = f"{said}; userMap() gives UNDEFINED for this map", f"Set it, or take {name} from {names}."
+        else:
+            found = maps[fold(name)] = UserMap(text)
             lines = ", ".join(map(str, found.unread[:10]))
-            wrong.append(f"user map {name}: lines not read, which are not of the form `* user value`: {lines}")
+            said = f"lines not read, which are not of the form `* user value`: {lines}" if lines else ""
+        if said:
+            knob = file if path is not None or text is None else data
+            wrong.append(
+                config.problem(
+                    Code.BAD_CHOICE,
+                    knob,
+                    said,
+                    listed_in=names,
+                    subsys=_SUBSYSTEM,
+                    remedy=remedy,
+                    severity=Severity.WARNING,
+                )
+            )
     return maps, wrong

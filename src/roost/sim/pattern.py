@@ -271,7 +271,7 @@ def configured_queue(config: Config) -> QueueSettings:
     """What a configuration says to the queue. Raises PatternError for policy that cannot be read."""
     found = queue_settings(config, name=QUEUE)
     if found.problems:
-        raise PatternError("\n".join(found.problems))
+        raise PatternError("\n".join(map(str, found.problems)))
     return found
 
 

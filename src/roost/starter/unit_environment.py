@@ -25,7 +25,7 @@ from roost.classad.functions.match_limit import MatchLimit
 from roost.classad.functions.pcre.regex import Options, Regex, compile_pattern
 from roost.classad.state import State
 from roost.classad.values import from_bytes, to_bytes
-from roost.config import Config
+from roost.config import Code, Config, ConfigError
 
 _SUBSYSTEM: Final = "STARTER"
 #: Variables that hold numbers: without a pattern, everything but digits and commas is left out.
@@ -95,7 +95,7 @@ def variables(text: str) -> list[Variable]:
 
 
 def unit_environment(slot_ad: ClassAd, config: Config) -> dict[str, str]:
-    """The variables for a job on a slot. Raises BadPrototype, ConfigError."""
+    """The variables for a job on a slot. Raises ConfigError."""
     found: dict[str, str] = {}
     names = slot_ad.eval("MachineResources")
     resources = names.split() if isinstance(names, str) else []
@@ -121,7 +121,7 @@ def _of_resource(resource: str, slot_ad: ClassAd, config: Config) -> Iterator[tu
 
 
 def check(resources: Iterable[str], config: Config) -> None:
-    """Read the variables of resources before a job needs them. Raises BadPrototype, ConfigError."""
+    """Read the variables of resources before a job needs them. Raises ConfigError."""
     for resource in resources:
         _variables(resource, config)
 
@@ -131,4 +131,6 @@ def _variables(resource: str, config: Config) -> list[Variable]:
     try:
         return variables(config.get(knob, subsys=_SUBSYSTEM) or "")
     except BadPrototype as error:
-        raise BadPrototype(f"{knob}: {error}") from None
+        remedy = "Write NAME, or NAME=/pattern/replacement/, for each variable."
+        problem = config.problem(Code.BAD_CHOICE, knob, str(error), subsys=_SUBSYSTEM, remedy=remedy)
+        raise ConfigError(problem) from None

@@ -69,7 +69,6 @@ from roost.startd.slot_ad.ad import host_identity
 from roost.startd.slot_state import SlotState
 from roost.startd.states import BACKFILL_BUSY, State
 from roost.starter.machine import Step as StarterStep
-from roost.starter.unit_environment import BadPrototype
 from roost.starter.unit_environment import check as check_unit_environment
 from roost.wire import messages as m
 from roost.wire.audit import audit_data
@@ -214,7 +213,7 @@ class NodeDaemon:
             if isinstance(plan, LayoutRefused):
                 raise ConfigurationRefused(str(plan))
             check_unit_environment(plan.slots.resources.names, config)
-        except (ConfigError, BadPrototype) as error:
+        except ConfigError as error:
             raise ConfigurationRefused(str(error)) from None
         for line in plan.warnings:
             _log.warning("%s", line)

@@ -12,15 +12,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
-from roost.config import Code, Config, ConfigError
-from roost.config.diagnostics import diagnostic
-from roost.model.command_line import split_old
+from roost.config import Config
 from roost.runtime.processes.hook_programs import OUTPUT_BYTES_MAX, refusal
-from roost.startd.layout.resources import Inventory, inventories
+from roost.startd.layout.resources import GPU_DISCOVERY, Inventory, inventories, inventory_error, inventory_words
 
 #: How long a command may take, s.
 TIMEOUT_S: Final = 60.0
-_GPU_DISCOVERY: Final = "condor_gpu_discovery"
 _NVIDIA: Final = ("nvidia-smi", "--format=csv,noheader,nounits")
 #: Field of nvidia-smi to the attribute that has it.
 _FIELDS: Final = {
@@ -52,34 +49,27 @@ class Inventories:
 
 
 def _printed(inventory: Inventory) -> str:
-    words = split_old(inventory.command)
-    if not words:
-        raise _error(inventory, "the command is empty")
+    words = inventory_words(inventory)
     path = Path(words[0])
-    if path.name == _GPU_DISCOVERY and not path.exists():
+    if path.name == GPU_DISCOVERY and not path.exists():
         return discovered_gpus()
     refused = refusal(path)
     if refused:
-        raise _error(inventory, refused)
+        raise inventory_error(inventory, refused)
     try:
         done = subprocess.run(
             words, stdin=subprocess.DEVNULL, capture_output=True, timeout=TIMEOUT_S, check=False, cwd="/"
         )
     except subprocess.TimeoutExpired:
-        raise _error(inventory, f"{path} took longer than {TIMEOUT_S:g} s") from None
+        raise inventory_error(inventory, f"{path} took longer than {TIMEOUT_S:g} s") from None
     except OSError as error:
-        raise _error(inventory, f"{path}: {error.strerror}") from None
+        raise inventory_error(inventory, f"{path}: {error.strerror}") from None
     if done.returncode:
-        complaint = done.stderr.decode(errors="replace").strip()[:500]
-        raise _error(inventory, f"{path} ended with status {done.returncode}: {complaint or 'it said nothing'}")
+        complaint = done.stderr.decode(errors="replace").strip()[:500] or "it said nothing"
+        raise inventory_error(inventory, f"{path} ended with status {done.returncode}: {complaint}")
     if len(done.stdout) > OUTPUT_BYTES_MAX:
-        raise _error(inventory, f"{path} printed more than {OUTPUT_BYTES_MAX} bytes")
+        raise inventory_error(inventory, f"{path} printed more than {OUTPUT_BYTES_MAX} bytes")
     return done.stdout.decode(errors="replace")
-
-
-def _error(inventory: Inventory, message: str) -> ConfigError:
-    knob = f"MACHINE_RESOURCE_INVENTORY_{inventory.name}"
-    return ConfigError(diagnostic(Code.COMMAND_FAILED, f"{knob}: {message}", inventory.span, name=knob))
 
 
 def discovered_gpus() -> str:

@@ -13,7 +13,7 @@ from roost.config.finding import Diagnostic
 from roost.model.resources import CPUS, DISK, MEMORY, SWAP
 from roost.model.slots import Filesystem, HostReading
 from roost.startd.layout.layout import plan_layout
-from roost.startd.layout.problems import LayoutCode, LayoutProblem
+from roost.startd.layout.problems import LayoutProblem
 from roost.startd.layout.resources import inventories
 
 #: The machine that is assumed where a check is for no machine in particular.
@@ -26,8 +26,7 @@ _OF_EVERY_MACHINE: Final = frozenset((CPUS, MEMORY, DISK, SWAP))
 def check_layout(config: Config, reading: HostReading) -> list[Diagnostic]:
     """What is wrong with the slots that a configuration describes, on a machine like that.
 
-    Slots of resources that a command lists are not judged: a check runs no such command. Values that cannot be read
-    are the business of `roost.config.check`.
+    Slots of resources that a command lists are not judged: a check runs no such command.
     """
     try:
         if inventories(config):
@@ -35,12 +34,7 @@ def check_layout(config: Config, reading: HostReading) -> list[Diagnostic]:
         layout = plan_layout(config, reading)
     except ConfigError:
         return []
-    return [_diagnostic(each, reading) for each in layout.problems if each.code is not LayoutCode.BAD_VALUE]
-
-
-def errors_anywhere(config: Config) -> list[Diagnostic]:
-    """What keeps the slots from being made on any machine."""
-    return [one for one in check_layout(config, ASSUMED) if one.severity is Severity.ERROR]
+    return [_diagnostic(each, reading) for each in layout.problems]
 
 
 def _depends_on_machine(problem: LayoutProblem) -> bool:

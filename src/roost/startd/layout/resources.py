@@ -13,12 +13,16 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from roost.classad import ClassAd, Expr, ParseError, Syntax, Value, parse_expression
-from roost.config import Config, Span
+from roost.config import Code, Config, ConfigError, Diagnostic, Span
+from roost.config.diagnostics import diagnostic
 from roost.config.scope import DEFAULT_SPAN
+from roost.model.command_line import CommandLineError, split_old
 from roost.model.slots import CustomResource, HostReading, MachineResources
 from roost.startd.layout.problems import LayoutCode, LayoutProblem
 from roost.startd.layout.units import described_units, is_description
 
+#: The command that is built in: where no program of that name is installed, Roost itself answers.
+GPU_DISCOVERY: Final = "condor_gpu_discovery"
 #: Most units of one custom resource.
 UNITS_MAX: Final = 1_000_000
 
@@ -48,6 +52,35 @@ def inventories(config: Config) -> tuple[Inventory, ...]:
         if command is not None:
             found.append(Inventory(name=spelled, command=command, span=span_of(config, knob)))
     return tuple(found)
+
+
+def inventory_words(inventory: Inventory) -> tuple[str, ...]:
+    """The command of an inventory, as words. Raises ConfigError."""
+    try:
+        words = split_old(inventory.command)
+    except CommandLineError as error:
+        raise inventory_error(inventory, str(error)) from None
+    if not words:
+        raise inventory_error(inventory, "the command is empty")
+    if not words[0].startswith("/") and words[0] != GPU_DISCOVERY:
+        raise inventory_error(inventory, f"{words[0]} is not an absolute path")
+    return words
+
+
+def inventory_error(inventory: Inventory, message: str) -> ConfigError:
+    """What is wrong with the command of an inventory."""
+    knob = f"MACHINE_RESOURCE_INVENTORY_{inventory.name}"
+    remedy = "Run the command by hand as the daemon's user; it has to end with status 0, or the machine has no slots."
+    return ConfigError(diagnostic(Code.COMMAND_FAILED, f"{knob}: {message}", inventory.span, name=knob, remedy=remedy))
+
+
+def inventory_problems(config: Config) -> Iterator[Diagnostic]:
+    """Yield what is wrong with commands of inventories before they run."""
+    for each in inventories(config):
+        try:
+            inventory_words(each)
+        except ConfigError as error:
+            yield error.diagnostic
 
 
 def resource_names(config: Config) -> tuple[str, ...]:

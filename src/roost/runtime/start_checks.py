@@ -1,0 +1,135 @@
+"""What keeps daemons from working with a configuration, found by the code with which they read it.
+
+`problems` is the one list of checks: a daemon goes through those of its role before it starts and at each
+reconfiguration (`roost.runtime.role`); `roost config check`, `roost policy lint` and the lab go through all of them. So
+what a daemon refuses, a check refuses first, with the place.
+
+What depends on the machine (whether a directory is there, what a command prints, which database answers) a daemon
+finds out itself when it starts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Final
+
+from roost.classad import ParseError
+from roost.config import Code, Config, ConfigError, Diagnostic, check
+from roost.config.access import access
+from roost.config.checking import by_place
+from roost.config.diagnostics import diagnostic
+from roost.config.finding import Severity, Span
+from roost.defrag.policy import configured_policy as defrag_policy
+from roost.defrag.policy import is_wanted
+from roost.model.slots import HostReading
+from roost.negotiator.settings import intervals_from, settings_from
+from roost.node.cron import SCHEDD_CRON, STARTD_CRON, cron_problems
+from roost.node.plan import NodePlan, make_plan
+from roost.runtime.bus.budget import time_max_of
+from roost.runtime.log_settings import log_problems
+from roost.runtime.master_settings import master_settings
+from roost.schedd.configured import queue_settings
+from roost.startd.layout.check import ASSUMED, check_layout
+from roost.startd.layout.resources import inventory_problems
+from roost.startd.slot_ad.ad import host_identity
+from roost.starter.unit_environment import check as check_unit_environment
+
+#: Reads a part of a configuration: what it yields are problems, and so is a ConfigError that it raises.
+Reader = Callable[[Config], Iterator[Diagnostic]]
+
+_MACHINE: Final = "machine"
+
+
+def _master(config: Config) -> Iterator[Diagnostic]:
+    master_settings(config)
+    yield from ()
+
+
+def _requests(config: Config) -> Iterator[Diagnostic]:
+    time_max_of(config)
+    yield from ()
+
+
+def _matchmaker(config: Config) -> Iterator[Diagnostic]:
+    intervals_from(config)
+    settings_from(config)
+    yield from ()
+
+
+def _defragmenter(config: Config) -> Iterator[Diagnostic]:
+    if is_wanted(config):
+        defrag_policy(config, host=_MACHINE)
+    yield from ()
+
+
+def _queue(config: Config) -> Iterator[Diagnostic]:
+    yield from queue_settings(config, name=_MACHINE).problems
+    access(config, "SCHEDD")
+
+
+def _slots(config: Config, reading: HostReading) -> Iterator[Diagnostic]:
+    yield from inventory_problems(config)
+    yield from check_layout(config, reading)
+    identity = host_identity(config, machine=_MACHINE, address=f"<{_MACHINE}>", started_at=0, platform={})
+    for each in (reading, ASSUMED):
+        plan = make_plan(config, each, identity, zone_offset_s=0)
+        if isinstance(plan, NodePlan):
+            check_unit_environment(plan.slots.resources.names, config)
+            return
+
+
+def _readers(role: str, reading: HostReading) -> tuple[Reader, ...]:
+    """What the daemon of a role reads; "master" is one of them."""
+    found: Mapping[str, tuple[Reader, ...]] = {
+        "master": (_master,),
+        "central": (_requests, _matchmaker, _defragmenter),
+        "schedd": (_requests, _queue, partial(cron_problems, manager=SCHEDD_CRON)),
+        "node": (partial(_slots, reading=reading), partial(cron_problems, manager=STARTD_CRON)),
+    }
+    return found[role] if role == "master" else (partial(log_problems, role=role), *found[role])
+
+
+#: Role to the daemon in whose view it reads.
+SUBSYSTEMS: Final = {"master": "MASTER", "central": "COLLECTOR", "schedd": "SCHEDD", "node": "STARTD"}
+ROLES: Final = tuple(SUBSYSTEMS)
+
+
+def problems(config: Config, roles: tuple[str, ...] = ROLES, reading: HostReading = ASSUMED) -> list[Diagnostic]:
+    """All that is wrong with a configuration for daemons of these roles, by place.
+
+    `reading`: the machine that is divided into slots; what only a larger one would have counts as a warning.
+    """
+    found = check(config)
+    return sorted([*found, *further_problems(config, found, roles, reading)], key=by_place)
+
+
+def further_problems(
+    config: Config, found: Sequence[Diagnostic], roles: tuple[str, ...] = ROLES, reading: HostReading = ASSUMED
+) -> list[Diagnostic]:
+    """What daemons find wrong beyond what `roost.config.check` has `found`."""
+    told = {(one.name, one.span) for one in found if one.severity is Severity.ERROR}
+    unreadable = any(one.code == Code.BAD_EXPRESSION for one in found)
+    further: dict[Diagnostic, None] = {}
+    for role in roles:
+        seen = replace(config, subsystem=SUBSYSTEMS[role])
+        for reader in _readers(role, reading):
+            # A value that cannot be read as what its knob is may stop several readers.
+            further |= dict.fromkeys(one for one in _read(reader, seen, unreadable) if (one.name, one.span) not in told)
+    return list(further)
+
+
+def _read(reader: Reader, config: Config, unreadable: bool) -> Iterator[Diagnostic]:
+    try:
+        yield from reader(config)
+    except ConfigError as error:
+        yield error.diagnostic
+    except ParseError as error:
+        if not unreadable:
+            yield diagnostic(Code.BAD_EXPRESSION, str(error), Span("<configuration>"))
+
+
+def errors(config: Config, roles: tuple[str, ...] = ROLES, reading: HostReading = ASSUMED) -> list[Diagnostic]:
+    """What of `problems` keeps the daemons from starting."""
+    return [one for one in problems(config, roles, reading) if one.severity is Severity.ERROR]
