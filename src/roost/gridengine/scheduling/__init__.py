@@ -5,17 +5,21 @@ it: the one with the fewest soft requests unmet, then by load or sequence number
 next job is looked at: slots and consumables on `global`, the host and the instance, exclusive use, resource quotas,
 load adjustments, and queues that it suspends on its host. For jobs with ``-R y`` that cannot start, up to
 `max_reservation` of them, the run keeps what they need from the first moment on at which they fit; jobs after them may
-start if they end before, or do without. Jobs that wait keep the reasons of what refused them, in the
-words of `qstat -j`. The same snapshot gives the same plan.
+start if they end before, or do without. Jobs that wait keep the reasons of what refused them, in the words of
+`qstat -j`; the run keeps them whatever `schedd_job_info` says, which is about what commands print. The plan also says
+which tasks suspend thresholds and slot-wise subordination suspend and resume. The same snapshot gives the same plan.
 
 What it does not do
     Advance reservations have no field in a snapshot: the caller keeps jobs with ``-ar``.
     A cell with share tree tickets is refused with `NotScheduled`: they need usage, which is not kept yet.
+    An array with ``-R y`` gets a reservation for its next task only. Of several parallel environments that a pattern
+    names, the first by name is taken if soft requests do not decide; Grid Engine takes the oldest.
 
 The modules
     `snapshot` and `plan` are the two ends. `loads`, `ledger`, `quotas` and `states` hold what changes during a run,
-    `matching` says whether a job fits, `allocation` spreads the slots of a parallel one, `priority` orders jobs,
-    `dispatch` is the loop, `reasons` has the words.
+    `matching` says whether a job fits, `allocation` spreads the slots of a parallel one, `durations` says how long jobs
+    run, `priority` and `tickets` order jobs, `suspension` suspends tasks, `dispatch` is the loop, `reasons` has the
+    words.
 """
 
 from __future__ import annotations
