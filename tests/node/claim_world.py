@@ -17,6 +17,7 @@ from roost.model import effects as ef
 from roost.model import events as mev
 from roost.model import starter_effects as sef
 from roost.model import starter_events as sev
+from roost.node.claim_news import run_ended
 from roost.node.host import Out
 from roost.node.host_slots import Starter
 from roost.node.machine import NodeSlot, Outs
@@ -83,10 +84,10 @@ class World:
         self.machine = machine(policy, cores=1)
         self.reports = Reports()
         clock = SimpleNamespace(now=lambda: self.now)
-        mail = SimpleNamespace(to_queue=lambda schedd, message: self._send_to_queue(message))
+        outbox = SimpleNamespace(to_queue=lambda schedd, message: self._send_to_queue(message))
         self.words = QueueRequests(
             SimpleNamespace(
-                machine=self.machine, clock=clock, mail=mail, reports=self.reports, carry_out=self._carry_out
+                machine=self.machine, clock=clock, outbox=outbox, reports=self.reports, carry_out=self._carry_out
             )  # type: ignore[arg-type]
         )
         #: Job to how often its program was started, and how often its run was cut short.
@@ -242,11 +243,13 @@ class World:
             case sef.TransferInput():
                 tell(sev.InputTransferred())
             case sef.StartJob(run=number):
-                name = slot.run.partition("#")[0]
+                name = slot.run_name.partition("#")[0]
                 self.starts[name] = self.starts.get(name, 0) + 1
                 tell(sev.JobStarted(run=number, pid=7))
                 tell(sev.JobEnded(run=number, exit_code=0), self.run_s[name])
-                began = m.JobBegan(claim_id=starter.claim_id.text, run=slot.run, at=self.now, pid=7, slot=slot.name)
+                began = m.JobBegan(
+                    claim_id=starter.claim_id.text, run=slot.run_name, at=self.now, pid=7, slot=slot.name
+                )
                 self._send_to_queue(began)
             case sef.SignalJob():
                 tell(sev.JobEnded(run=starter.state.run, signal=15), self.farewell_s)
@@ -262,11 +265,12 @@ class World:
             case sef.CancelTimer(timer=timer):
                 self._timers.pop((starter, timer), None)
             case sef.ReportExit(report=report):
-                name = slot.run.partition("#")[0]
+                name = slot.run_name.partition("#")[0]
                 if report.ending != "exit":
                     self.evictions[name] = self.evictions.get(name, 0) + 1
-                self.reports[slot.run] = ended_run(slot, report, starter.claim_id.text, self.now)
-                self._send_to_queue(self.reports[slot.run])
+                ended = run_ended(slot, report, node="m", claim_id=starter.claim_id.text, at=self.now)
+                self.reports[slot.run_name] = ended_run(slot, ended)
+                self._send_to_queue(self.reports[slot.run_name])
 
     def _timer(self, key: Any, at: float, fire: Callable[[], Outs]) -> None:
         self._timers[key] = at

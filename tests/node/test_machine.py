@@ -150,8 +150,8 @@ def test_records_of_something_else_are_told_and_left_alone() -> None:
 def test_claims_are_those_of_their_queue() -> None:
     made = machine()
     claim_id = granted(made, made.slots[0])
-    assert made.claims_of("q") == [claim_id]
-    assert made.claims_of("another") == []
+    assert list(made.held_claims()["q"]) == [claim_id]
+    assert "another" not in made.held_claims()
 
 
 def test_the_end_of_a_program_reaches_the_queue_with_its_status() -> None:

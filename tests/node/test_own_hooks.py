@@ -77,7 +77,7 @@ def test_two_daemons_of_one_second_name_no_two_runs_alike() -> None:
     slot, other = made.slots
     made.name_fetched(slot)
     after = machine()
-    after.was_named(slot.run)
+    after.was_named(slot.run_name)
     after.was_named("1.0#1@q")
     after.name_fetched(other)
-    assert (slot.run, other.run) == ("fetched.1.1", "fetched.1.2")
+    assert (slot.run_name, other.run_name) == ("fetched.1.1", "fetched.1.2")

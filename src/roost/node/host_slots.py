@@ -31,7 +31,7 @@ class Starter:
 class Slot:
     """A slot at work."""
 
-    __slots__ = ("_shares", "latches", "order", "plan", "starter", "state")
+    __slots__ = ("_shares", "latches", "order", "plan", "run_name", "starter", "state")
 
     def __init__(self, plan: SlotPlan, state: SlotState, order: int) -> None:
         self.plan = plan
@@ -39,6 +39,8 @@ class Slot:
         #: Tells the slots of a host apart, also those that come and go.
         self.order = order
         self.starter: Starter | None = None
+        #: What the queue calls the run that it asked for last.
+        self.run_name = ""
         #: What polls have found so far; kept here for whoever polls.
         self.latches = Latches()
         self._shares: ClassAd | None = None
@@ -47,6 +49,12 @@ class Slot:
         """Its sizes are others from now on."""
         self.plan = plan
         self._shares = None
+
+    @property
+    def schedd(self) -> str:
+        """Whose queue holds the claim, or asks for it; "" for nobody's."""
+        request = self.state.claim.request
+        return "" if request is None else request.schedd
 
     @property
     def shares(self) -> ClassAd:

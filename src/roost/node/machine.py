@@ -6,16 +6,17 @@ their part of it; the pool wants whole ads. All that is here, so that the daemon
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from roost.classad import ClassAd, Value
 from roost.model import events as ev
 from roost.model import starter_events as sev
-from roost.model.claims import Claim, ClaimRequest
+from roost.model.claims import ClaimRequest
 from roost.model.identifiers import ClaimId, ClaimIdSource
 from roost.model.slots import SlotId, SlotShape
 from roost.model.starter import Cause
+from roost.node import claim_news
 from roost.node.cron import CronAd, published_on
 from roost.node.host import Host, Observer, Out
 from roost.node.host_plan import SlotPlan
@@ -36,12 +37,10 @@ from roost.startd.timers import idle_interval_s, polling_needed
 class NodeSlot(Slot):
     """A slot of a real machine."""
 
-    __slots__ = ("run", "use")
+    __slots__ = ("use",)
 
     def __init__(self, plan: SlotPlan, state: SlotState, order: int) -> None:
         super().__init__(plan, state, order)
-        #: What the queue calls the run that it asked for last.
-        self.run = ""
         self.use = CpuUse()
 
     @property
@@ -53,12 +52,6 @@ class NodeSlot(Slot):
     def is_dynamic(self) -> bool:
         """Whether it was cut from another."""
         return self.plan.id.is_dynamic
-
-    @property
-    def schedd(self) -> str:
-        """Whose queue holds the claim, or asks for it; "" for nobody's."""
-        request = self.state.claim.request
-        return "" if request is None else request.schedd
 
 
 Outs = list[Out[NodeSlot]]
@@ -93,63 +86,26 @@ class Machine:
 
     def slot_of(self, claim_id: str) -> tuple[NodeSlot, ClaimId] | None:
         """The slot that has a claim, or promises it."""
-        for slot in self.slots:
-            state = slot.state
-            for claim in (state.claim, state.preempting, state.pre_preempting):
-                if claim is not None and claim.id.text == claim_id:
-                    return slot, claim.id
-        return None
+        return claim_news.slot_of(self.slots, claim_id)
 
     def slot_of_run(self, run: str) -> tuple[NodeSlot, Starter] | None:
         """The slot and the starter of a run."""
         for slot in self.slots:
-            if slot.starter is not None and slot.run == run:
+            if slot.starter is not None and slot.run_name == run:
                 return slot, slot.starter
         return None
 
     def runs(self) -> dict[str, str]:
         """Claim id to run, for what runs."""
-        return {slot.starter.claim_id.text: slot.run for slot in self.slots if slot.starter is not None}
+        return claim_news.runs(self.slots)
 
     def held_claims(self) -> dict[str, dict[str, str]]:
         """Queue to the claims that it holds or waits for: id to run, "" for none."""
-        runs = self.runs()
-        found: dict[str, dict[str, str]] = {}
-        for schedd, claim in self._wanted():
-            found.setdefault(schedd, {})[claim.id.text] = runs.get(claim.id.text, "")
-        return found
-
-    def claims_of(self, schedd: str) -> list[str]:
-        """The claims that a queue holds or waits for."""
-        return [claim.id.text for holder, claim in self._wanted() if holder == schedd]
-
-    def _wanted(self) -> Iterator[tuple[str, Claim]]:
-        """Queues with the claims that they hold, and those that wait for a running job to leave."""
-        for slot in self.slots:
-            claim, waiting = slot.state.claim, slot.state.waiting
-            if slot.schedd and claim.granted_at is not None:
-                yield slot.schedd, claim
-            if waiting is not None and waiting.request is not None and waiting.request.schedd:
-                yield waiting.request.schedd, waiting
+        return claim_news.held_claims(self.slots)
 
     def silent_claims(self, now: float) -> dict[str, dict[str, str]]:
         """Queue to its claims with a running job of whose lease half has passed without a sign of life: id to run."""
-        runs = self.runs()
-        found: dict[str, dict[str, str]] = {}
-        for slot in self.slots:
-            claim = slot.state.claim
-            if claim.activation is None or claim.lease_s is None or claim.lease_until is None or not slot.schedd:
-                continue
-            if claim.lease_until - now <= claim.lease_s / 2:
-                found.setdefault(slot.schedd, {})[claim.id.text] = runs.get(claim.id.text, "")
-        return found
-
-    @property
-    def shortest_lease_s(self) -> float | None:
-        """The shortest lease of the claims with a running job; None if there is none."""
-        claims = (slot.state.claim for slot in self.slots)
-        leases = (each.lease_s for each in claims if each.activation is not None)
-        return min((each for each in leases if each is not None), default=None)
+        return claim_news.silent_claims(self.slots, now)
 
     # -- what queues want ------------------------------------------------------------------------------
 
@@ -159,13 +115,9 @@ class Machine:
         if found is None:
             return None
         slot, known = found
-        if slot_name not in (slot.name, self._parent_of(slot)):
+        if not claim_news.goes_by(self.slots, slot, slot_name):
             return None
         return self.host.receive(slot, ev.ClaimRequested(claim_id=known, request=request), now)
-
-    def _parent_of(self, slot: NodeSlot) -> str:
-        """The slot that one was cut from, which its holder asked for; "" if it was not cut."""
-        return next((each.name for each in self.slots if each.plan.id == slot.plan.id.parent), "")
 
     def activate(self, claim_id: str, run: str, job_ad: ClassAd, now: float, *, schedd: str = "") -> Outs | None:
         """A queue wants a job to run on its claim; None if no slot knows the claim. Said twice it counts once.
@@ -176,23 +128,23 @@ class Machine:
         if found is None:
             return None
         slot, known = found
-        if slot.run == run:
+        if slot.run_name == run:
             return []
-        before = slot.run
+        before = slot.run_name
         if slot.starter is None:
-            slot.run = run
+            slot.run_name = run
         reply_to = f"{schedd}|{claim_id}|{run}"
         event = ev.ActivationRequested(claim_id=known, job_ad=job_ad, reply_to=reply_to)
         outs = self.host.receive(slot, event, now)
         if slot.starter is None:
             # The order was refused: repeated, it is judged and answered again.
-            slot.run = before
+            slot.run_name = before
         return outs
 
     def name_fetched(self, slot: NodeSlot) -> None:
         """Give the run of fetched work, which no queue has named, a name."""
         self._fetched += 1
-        slot.run = f"fetched.{self._birth}.{self._fetched}"
+        slot.run_name = f"fetched.{self._birth}.{self._fetched}"
 
     def was_named(self, run: str) -> None:
         """An earlier daemon, maybe of the same second, has given this name to a run: it is not given again."""

@@ -37,7 +37,7 @@ def slot_record(slot: NodeSlot, ads: AdTexts | None = None) -> dict[str, Plain]:
     ads.again()
     return {
         "slot": slots.persisted(slot.state, ads),
-        "run": slot.run,
+        "run": slot.run_name,
         "starter": None if starter is None else starters.persisted(starter.state, ads),
         "ads": ads.texts,
     }
@@ -120,7 +120,7 @@ def _go_on(machine: Machine, slot: NodeSlot, record: object, alive: Container[st
     assert accounts is not None
     run = str(record["run"])
     slot.state = slots.restored(_part(record, "slot"), ad=slot.plan.ad)
-    slot.run = run
+    slot.run_name = run
     accounts.hold(slot)
     of_starter = None
     if record["starter"] is not None and run in alive:

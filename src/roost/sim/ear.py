@@ -4,7 +4,8 @@ Each order of a queue becomes an event of the machine's core, or an answer. Repo
 the queue has taken them, also over a death of the daemon, as they are on disk; so is what runs were there when it died.
 Where messages may be lost, both are said again.
 
-It is to this world what `roost.runtime.node.queue_requests`, `node_orders` and `reports` are to the real one.
+It is to this world what `roost.runtime.node.queue_requests`, `orders` and `run_reports` are to the real one; what both
+say is in `roost.node.claim_news`.
 """
 
 from __future__ import annotations
@@ -18,29 +19,21 @@ from roost.model import effects as slot_ef
 from roost.model import events as nev
 from roost.model import starter_events as sev
 from roost.model.claims import ClaimKind, ClaimRequest
-from roost.model.codes import VacateCode
 from roost.model.identifiers import ClaimId
 from roost.model.reasons import Refusal
 from roost.model.starter import Cause, Ending, ExitReport, OrderedBy
+from roost.node import claim_news as news
 from roost.node.host_slots import Starter
 from roost.schedd import effects as ef
 from roost.schedd import events as ev
 from roost.sim.pool_ads import pool_ad
-from roost.startd.claim_life import is_closing
-from roost.startd.policy_inputs import Inputs
 from roost.startd.states import State
 
 if TYPE_CHECKING:
     from roost.sim.host import Machine, Slot
     from roost.sim.process import Process
 
-#: Reports are said again after this time, and claims told with every so many of these times, s.
-REPORT_AGAIN_S: Final = 5.0
-CLAIMS_EVERY: Final = 3
-#: How often leases are looked at while the shortest of them lasts; and the shortest and longest time between two looks,
-#: s. A daemon looks at once when a short lease begins.
-LOOKS_A_LEASE: Final = 6
-LOOK_S_MIN: Final = 0.25
+#: A daemon looks at leases at once when a short one begins; here they are looked at so often at least, s.
 LOOK_S: Final = 1.0
 #: The only queue.
 _QUEUE: Final = "sim"
@@ -68,9 +61,8 @@ class Ear:
         running, self._running = self._running, {}
         for run, (claim_id, process) in running.items():
             text = "the machine's daemon was killed, and the run could not be taken over"
-            code = int(VacateCode.STARTER_ERROR)
             began = process.run_s > 0 or process.suspended_s > 0
-            self._report(self._lost(claim_id, run, code, text, began, now))
+            self._report(news.run_lost(run, node=self._node, claim_id=claim_id, at=now, began=began, text=text))
 
     def repeat(self, now: float) -> None:
         """Say from now on again and again what the queue has to know."""
@@ -82,37 +74,23 @@ class Ear:
                 return
             for report in self.reports.values():
                 self._say(report)
-            if next(numbers) % CLAIMS_EVERY == 0 and (known := self._held()):
-                self._say(ev.ClaimsHeard(node=self.machine.plan.name, known=known))
-            self.machine.engine.at(now + REPORT_AGAIN_S, again)
+            if next(numbers) % news.CLAIMS_EVERY == 0 and (known := self._held()):
+                self._say(ev.ClaimsHeard(node=self._node, known=known))
+            self.machine.engine.at(now + news.REPORT_AGAIN_S, again)
 
         def ask_for_life(now: float) -> None:
             if generation != self._generation or not self.machine.alive:
                 return
-            if known := self._silent(now):
-                self._say(ev.ClaimsHeard(node=self.machine.plan.name, known=known, renew=True))
-            looks = (lease_s / LOOKS_A_LEASE for lease_s in self._leases())
-            self.machine.engine.at(now + max(LOOK_S_MIN, min(REPORT_AGAIN_S, *looks, LOOK_S)), ask_for_life)
+            if known := news.silent_claims(self.machine.slots, now).get(_QUEUE):
+                self._say(ev.ClaimsHeard(node=self._node, known=known, renew=True))
+            self.machine.engine.at(now + min(LOOK_S, news.next_look_s(self.machine.slots)), ask_for_life)
 
-        self.machine.engine.at(now + REPORT_AGAIN_S, again)
+        self.machine.engine.at(now + news.REPORT_AGAIN_S, again)
         self.machine.engine.at(now, ask_for_life)
 
-    def _leases(self) -> list[float]:
-        """Leases of the claims with a running job, s."""
-        claims = (slot.state.claim for slot in self.machine.slots)
-        return [each.lease_s for each in claims if each.activation is not None and each.lease_s is not None]
-
-    def _silent(self, now: float) -> dict[str, str]:
-        """Claims with a running job of whose lease half has passed without a sign of life: id to run."""
-        runs = self._runs()
-        return {
-            claim.id.text: runs.get(claim.id.text, "")
-            for claim in (slot.state.claim for slot in self.machine.slots)
-            if claim.activation is not None
-            and claim.lease_s is not None
-            and claim.lease_until is not None
-            and claim.lease_until - now <= claim.lease_s / 2
-        }
+    @property
+    def _node(self) -> str:
+        return self.machine.plan.name
 
     def _say(self, event: ev.Event) -> None:
         self.machine.watcher.say(self.machine, event)
@@ -148,18 +126,9 @@ class Ear:
         if self.machine.alive:
             self._about(claim_id, lambda each: nev.MatchReceived(claim_id=each), now)
 
-    def _slot_of(self, claim_id: str) -> tuple[Slot, ClaimId] | None:
-        """The slot that has a claim, or promises it."""
-        for slot in self.machine.slots:
-            state = slot.state
-            for claim in (state.claim, state.preempting, state.pre_preempting):
-                if claim is not None and claim.id.text == claim_id:
-                    return slot, claim.id
-        return None
-
     def _about(self, claim_id: str, make: Callable[[ClaimId], nev.Event], now: float) -> bool:
         """The holder's word about its claim; False if no slot knows the claim."""
-        found = self._slot_of(claim_id)
+        found = news.slot_of(self.machine.slots, claim_id)
         if found is None:
             return False
         event = make(found[1])
@@ -167,8 +136,8 @@ class Ear:
         return True
 
     def _claim(self, order: ef.AskForSlot, now: float) -> None:
-        found, node = self._slot_of(order.claim_id), self.machine.plan.name
-        if found is None or order.slot not in (found[0].plan.name, self._parent_of(found[0])):
+        found, node = news.slot_of(self.machine.slots, order.claim_id), self._node
+        if found is None or not news.goes_by(self.machine.slots, found[0], order.slot):
             refusal = str(Refusal.UNKNOWN_CLAIM)
             self._say(ev.ClaimAnswered(node=node, asked_id=order.claim_id, accepted=False, refusal=refusal))
             return
@@ -185,13 +154,8 @@ class Ear:
             # The slot gets rid of its job first, and the queue is to know that it is not forgotten.
             self._say(ev.ClaimsHeard(node=node, known={order.claim_id: ""}))
 
-    def _parent_of(self, slot: Slot) -> str:
-        """The slot that one was cut from, which its holder asked for; "" if it was not cut."""
-        parent = slot.plan.id.parent
-        return next((each.plan.name for each in self.machine.slots if each.plan.id == parent), "")
-
     def _activate(self, order: ef.StartRun, now: float) -> None:
-        found = self._slot_of(order.claim_id)
+        found = news.slot_of(self.machine.slots, order.claim_id)
         if found is None:
             self._say(ev.RunRefused(claim_id=order.claim_id, run=order.run, refusal=str(Refusal.UNKNOWN_CLAIM)))
             return
@@ -209,9 +173,9 @@ class Ear:
             slot.run_name = before
 
     def _end_run(self, order: ef.EndRun, now: float) -> None:
-        if self._slot_of(order.claim_id) is None:
+        if news.slot_of(self.machine.slots, order.claim_id) is None:
             if order.run not in self.reports:
-                self._say(ev.ClaimsHeard(node=self.machine.plan.name, known={}, unknown=(order.claim_id,)))
+                self._say(ev.ClaimsHeard(node=self._node, known={}, unknown=(order.claim_id,)))
             return
         cause = Cause(
             ending=Ending(order.ending), code=order.code, subcode=order.subcode, text=order.text, by=OrderedBy.QUEUE
@@ -224,14 +188,14 @@ class Ear:
                 return
 
     def _keep_alive(self, claim_ids: tuple[str, ...], serial: int, now: float) -> None:
-        known, unknown, runs = {}, [], self._runs()
+        known, unknown, runs = {}, [], news.runs(self.machine.slots)
         for claim_id in claim_ids:
             reported = self.run_of(claim_id)
             if self._about(claim_id, lambda each: nev.AliveReceived(claim_id=each), now) or reported:
                 known[claim_id] = runs.get(claim_id, reported)
             else:
                 unknown.append(claim_id)
-        self._say(ev.ClaimsHeard(node=self.machine.plan.name, known=known, unknown=tuple(unknown), serial=serial))
+        self._say(ev.ClaimsHeard(node=self._node, known=known, unknown=tuple(unknown), serial=serial))
 
     def _reconnect(self, order: ef.AskAgain, now: float) -> None:
         """The queue has started again. Claims that it does not name are not its any more."""
@@ -248,20 +212,9 @@ class Ear:
 
     # -- what is known -----------------------------------------------------------------------------------
 
-    def _runs(self) -> dict[str, str]:
-        """Claim id to run, for what runs."""
-        return {s.starter.claim_id.text: s.run_name for s in self.machine.slots if s.starter is not None}
-
     def _held(self) -> dict[str, str]:
         """The claims that the queue holds or waits for: id to run, "" for none."""
-        runs, found = self._runs(), {}
-        for slot in self.machine.slots:
-            claim, waiting = slot.state.claim, slot.state.waiting
-            if claim.granted_at is not None and claim.kind is ClaimKind.SCHEDD:
-                found[claim.id.text] = runs.get(claim.id.text, "")
-            if waiting is not None and waiting.kind is ClaimKind.SCHEDD:
-                found[waiting.id.text] = ""
-        return found
+        return news.held_claims(self.machine.slots).get(_QUEUE, {})
 
     def run_of(self, claim_id: str) -> str:
         """The run on a claim whose report has not been taken; "" if there is none."""
@@ -272,18 +225,8 @@ class Ear:
     def claim_reply(self, slot: Slot, effect: slot_ef.SendClaimReply, now: float) -> None:
         """A slot has granted a claim, or has not."""
         self._answered = True
-        asked, accepted = effect.reply_to.rpartition("|")[2], effect.accepted
-        self._say(
-            ev.ClaimAnswered(
-                node=self.machine.plan.name,
-                asked_id=asked,
-                accepted=accepted,
-                refusal="" if effect.refusal is None else str(effect.refusal),
-                claim_id=asked,
-                slot=slot.plan.name,
-                slot_ad=pool_ad(slot, now) if accepted else None,
-            )
-        )
+        ad = pool_ad(slot, now) if effect.accepted else None
+        self._say(news.claim_answered(slot, effect, self._node, ad))
 
     def activation_reply(self, effect: slot_ef.SendActivationReply) -> None:
         """A slot has taken a job, or has not."""
@@ -295,10 +238,7 @@ class Ear:
     def claim_gone(self, effect: slot_ef.TellSchedd) -> None:
         """A claim is over."""
         if effect.schedd:
-            cause, claim_id = effect.cause, effect.claim_id.text
-            text = str(effect.reason) if cause is None else cause.text
-            code = 0 if cause is None else int(cause)
-            self._say(ev.ClaimLost(claim_id=claim_id, reason=text, code=code, reported=self.run_of(claim_id)))
+            self._say(news.claim_lost(effect, self.run_of(effect.claim_id.text)))
 
     # -- runs --------------------------------------------------------------------------------------------
 
@@ -339,49 +279,15 @@ class Ear:
 
     def ended(self, slot: Slot, starter: Starter, report: ExitReport, now: float) -> None:
         """A starter reports the end of a run."""
-        if starter.kind is not ClaimKind.SCHEDD:
-            return
-        cause, claim_id = report.cause, starter.claim_id.text
-        closing = slot.state.claim.id.text != claim_id or is_closing(Inputs(slot.state, slot.plan.policy, now))
-        self._report(
-            ev.RunEnded(
-                node=self.machine.plan.name,
-                claim_id=claim_id,
-                run=slot.run_name,
-                at=now,
-                ending=str(report.ending),
-                started=report.started,
-                code=0 if cause is None else cause.code,
-                subcode=0 if cause is None else cause.subcode,
-                text="" if cause is None else cause.text,
-                exit_code=report.exit_code,
-                exit_signal=report.exit_signal,
-                core_dumped=report.core_dumped,
-                output=str(report.output),
-                checkpoints=report.checkpoints,
-                attributes=report.attributes,
-                closing=closing,
-            )
-        )
+        if starter.kind is ClaimKind.SCHEDD:
+            claim_id = starter.claim_id.text
+            self._report(news.run_ended(slot, report, node=self._node, claim_id=claim_id, at=now))
 
     def lost(self, slot: Slot, starter: Starter, now: float) -> None:
         """Nobody saw how a run ended."""
         if starter.kind is ClaimKind.SCHEDD and slot.run_name not in self.reports:
-            began, text = starter.state.started_at is not None, "the end of the run was not observed"
-            code = int(VacateCode.STARTER_ERROR)
-            self._report(self._lost(starter.claim_id.text, slot.run_name, code, text, began, now))
-
-    def _lost(self, claim_id: str, run: str, code: int, text: str, began: bool, now: float) -> ev.RunEnded:
-        return ev.RunEnded(
-            node=self.machine.plan.name,
-            claim_id=claim_id,
-            run=run,
-            at=now,
-            ending=str(Ending.EVICT),
-            started=began,
-            code=code,
-            text=text,
-        )
+            claim_id, began = starter.claim_id.text, starter.state.started_at is not None
+            self._report(news.run_lost(slot.run_name, node=self._node, claim_id=claim_id, at=now, began=began))
 
     def _report(self, report: ev.RunEnded) -> None:
         self._running.pop(report.run, None)

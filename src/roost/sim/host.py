@@ -46,14 +46,12 @@ from roost.starter.machine import Step as StarterStep
 class Slot(HostSlot):
     """A slot at work."""
 
-    __slots__ = ("benchmark", "cuts", "machine", "rejected", "run", "run_name", "timers")
+    __slots__ = ("benchmark", "cuts", "machine", "rejected", "run", "timers")
 
     def __init__(self, plan: SlotPlan, state: SlotState, order: int, machine: Machine) -> None:
         super().__init__(plan, state, order)
         self.machine = machine
         self.run: Run | None = None
-        #: What the queue calls the run that it asked for last.
-        self.run_name = ""
         #: Number of the only setting of each timer that counts.
         self.timers = dict.fromkeys(ev.Timer, 0)
         self.benchmark = 0

@@ -444,7 +444,7 @@ class NodeDaemon:
         """A starter has taken a step."""
         self.state.starter_stepped(slot, self.machine)
         for each in taken.transitions:
-            _log.debug("%s %s: %s -> %s (%s)", slot.name, slot.run, each.source, each.target, each.reason)
+            _log.debug("%s %s: %s -> %s (%s)", slot.name, slot.run_name, each.source, each.target, each.reason)
             if is_starter_eviction(each):
                 self.transition_log.note_starter(slot.plan.id.number, slot.name, starter.state.job_ad, each)
             place = self._place_of(each.decision, slot)
@@ -452,7 +452,7 @@ class NodeDaemon:
                 of_starter(
                     slot.name,
                     starter.state.job_ad,
-                    slot.run,
+                    slot.run_name,
                     each,
                     machine=self.name,
                     place=place,

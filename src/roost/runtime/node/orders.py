@@ -18,6 +18,7 @@ from roost.model import starter_effects as sef
 from roost.model import starter_events as sev
 from roost.model.claims import ClaimKind
 from roost.model.events import Timer
+from roost.node.claim_news import claim_lost, run_ended
 from roost.node.host import OfferLeftovers, Out
 from roost.node.host_slots import Starter
 from roost.node.machine import NodeSlot
@@ -68,11 +69,10 @@ class NodeOrders:
                 outbox.to_queue(*claim_answer(slot, effect, ad))
             case ef.SendActivationReply():
                 outbox.to_queue(*activation_answer(effect))
-            case ef.TellSchedd(schedd=schedd, claim_id=claim, reason=reason, cause=cause):
-                text = str(reason) if cause is None else cause.text
-                code = 0 if cause is None else int(cause)
-                run = daemon.reports.run_of(claim.text)
-                outbox.to_queue(schedd, m.ClaimGone(claim_id=claim.text, reason=text, code=code, run=run))
+            case ef.TellSchedd(schedd=schedd, claim_id=claim):
+                lost = claim_lost(effect, daemon.reports.run_of(claim.text))
+                gone = m.ClaimGone(claim_id=lost.claim_id, reason=lost.reason, code=lost.code, run=lost.reported)
+                outbox.to_queue(schedd, gone)
             case ef.KillFamily():
                 if slot.starter is not None:
                     daemon.spawn(self._kill_all(slot, slot.starter))
@@ -155,7 +155,7 @@ class NodeOrders:
         slot, starter, effect = out.slot, out.starter, out.effect
         assert starter is not None
         outbox, now = self._outbox, self._daemon.clock.now()
-        about: dict[str, Any] = {"claim_id": starter.claim_id.text, "run": slot.run, "at": now}
+        about: dict[str, Any] = {"claim_id": starter.claim_id.text, "run": slot.run_name, "at": now}
         match effect:
             case ef.CheckpointJob() | sef.ReportEviction():
                 pass
@@ -167,10 +167,14 @@ class NodeOrders:
             case sef.ReportExit(report=report):
                 hands = self.runner_of(slot, starter)
                 traffic = (hands.transfers.sent, hands.transfers.received)
-                outbox.report(slot.schedd, ended_run(slot, report, starter.claim_id.text, now, traffic))
+                claim_id = starter.claim_id.text
+                ended = run_ended(
+                    slot, report, node=self._daemon.context.name, claim_id=claim_id, at=now, traffic=traffic
+                )
+                outbox.report(slot.schedd, ended_run(slot, ended))
                 hands.log_end(report)
             case sef.Warn(about=what, text=text):
-                _log.warning("%s %s: %s: %s", slot.name, slot.run, what, text)
+                _log.warning("%s %s: %s: %s", slot.name, slot.run_name, what, text)
             case sef.Quit():
                 runner = self.runners.pop(starter, None)
                 if runner is not None:
@@ -190,10 +194,10 @@ class NodeOrders:
                 self._machine.name_fetched(slot)
             slot_ad = self._machine.ad(slot, daemon.clock.now())
             around, job_ad = daemon.surroundings(slot, starter), starter.state.job_ad
-            found = Runner(around, slot.run, slot.schedd, slot.name, slot_ad, job_ad)
+            found = Runner(around, slot.run_name, slot.schedd, slot.name, slot_ad, job_ad)
             self.runners[starter] = found
             if not resumed:
-                daemon.reports.begin(slot.run, schedd=slot.schedd, claim_id=starter.claim_id.text, slot=slot.name)
+                daemon.reports.begin(slot.run_name, schedd=slot.schedd, claim_id=starter.claim_id.text, slot=slot.name)
         return found
 
     def surroundings(self, slot: NodeSlot, starter: Starter) -> Surroundings:
@@ -212,9 +216,9 @@ class NodeOrders:
             name=daemon.name,
             config=daemon.config,
             clock=daemon.clock,
-            record=daemon.reports.record(slot.run),
-            problem=partial(daemon.reports.problem, slot.run),
-            done=partial(daemon.reports.done, slot.run),
+            record=daemon.reports.record(slot.run_name),
+            problem=partial(daemon.reports.problem, slot.run_name),
+            done=partial(daemon.reports.done, slot.run_name),
             tell=partial(self._starter_event, slot, starter),
             failed=daemon.job_failed,
             began=partial(self._began, slot, starter),
@@ -228,18 +232,18 @@ class NodeOrders:
 
     def _stopped(self, slot: NodeSlot, starter: Starter, processes: int) -> None:
         claim_id = starter.claim_id.text
-        told = m.JobSuspended(claim_id=claim_id, run=slot.run, at=self._daemon.clock.now(), processes=processes)
+        told = m.JobSuspended(claim_id=claim_id, run=slot.run_name, at=self._daemon.clock.now(), processes=processes)
         self._outbox.to_queue(slot.schedd, told)
 
     def _moved(self, slot: NodeSlot, starter: Starter, stage: str) -> None:
         now, claim_id = self._daemon.clock.now(), starter.claim_id.text
-        self._outbox.to_queue(slot.schedd, m.FileMoved(claim_id=claim_id, run=slot.run, at=now, stage=stage))
+        self._outbox.to_queue(slot.schedd, m.FileMoved(claim_id=claim_id, run=slot.run_name, at=now, stage=stage))
 
     def _began(self, slot: NodeSlot, starter: Starter, number: int, pid: int) -> None:
         now = self._daemon.clock.now()
         if number == 1:
             claim_id = starter.claim_id.text
-            began = m.JobBegan(claim_id=claim_id, run=slot.run, at=now, pid=pid, slot=slot.name)
+            began = m.JobBegan(claim_id=claim_id, run=slot.run_name, at=now, pid=pid, slot=slot.name)
             self._outbox.to_queue(slot.schedd, began)
             self.runner_of(slot, starter).log_begin()
         self._starter_event(slot, starter, sev.JobStarted(run=number, pid=pid))

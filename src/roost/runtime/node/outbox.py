@@ -7,21 +7,15 @@ import contextlib
 import itertools
 from typing import Final
 
+from roost.node.claim_news import CLAIMS_EVERY, LOOKS_A_LEASE, REPORT_AGAIN_S, next_look_s, run_lost
 from roost.node.machine import Machine, NodeSlot
 from roost.runtime.bus.client import Carrier
 from roost.runtime.clock import Clock
-from roost.runtime.node.messages import lost_run
+from roost.runtime.node.messages import ended_run
 from roost.runtime.node.run_reports import Reports
 from roost.wire import messages as m
 from roost.wire.messages import Message
 
-#: Reports of ends of runs are sent again after this time, s.
-REPORT_AGAIN_S: Final = 5.0
-#: With every so many of these times queues are told of their claims.
-CLAIMS_EVERY: Final = 3
-#: How often leases are looked at while the shortest of them lasts, and the shortest time between two looks, s.
-LOOKS_A_LEASE: Final = 6
-LOOK_S_MIN: Final = 0.25
 #: Leases below this, s, are looked at more often than reports are repeated.
 SHORT_LEASE_S: Final = LOOKS_A_LEASE * REPORT_AGAIN_S
 
@@ -63,8 +57,11 @@ class Outbox:
 
     def report_lost(self, slot: NodeSlot) -> None:
         """Nobody saw how the run of a slot ended."""
-        if slot.starter is not None and slot.run not in self._reports:
-            self.report(slot.schedd, lost_run(slot, slot.starter, self._clock.now()))
+        if slot.starter is not None and slot.run_name not in self._reports:
+            claim_id, began = slot.starter.claim_id.text, slot.starter.state.started_at is not None
+            now = self._clock.now()
+            lost = run_lost(slot.run_name, node=self._name, claim_id=claim_id, at=now, began=began)
+            self.report(slot.schedd, ended_run(slot, lost))
 
     async def send_all(self) -> None:
         """Send what there is, and what comes."""
@@ -92,10 +89,8 @@ class Outbox:
             for schedd, known in machine.silent_claims(self._clock.now()).items():
                 self.to_queue(schedd, m.ClaimsKnown(reply_to="", known=known, unknown=[], renew=True))
             self.leases_changed.clear()
-            lease_s = machine.shortest_lease_s
-            wait_s = REPORT_AGAIN_S if lease_s is None else lease_s / LOOKS_A_LEASE
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self.leases_changed.wait(), max(LOOK_S_MIN, min(REPORT_AGAIN_S, wait_s)))
+                await asyncio.wait_for(self.leases_changed.wait(), next_look_s(machine.slots))
 
     async def sent(self) -> None:
         """Wait until nothing is left to send."""

@@ -150,7 +150,7 @@ class QueueRequests:
             # It came before, and knows nothing of claims that were granted since.
             return found
         self._reconnects[sender] = serial
-        for claim_id in self._machine.claims_of(sender):
+        for claim_id in self._machine.held_claims().get(sender, ()):
             if claim_id not in message.claims:
                 outs = self._machine.about_claim(claim_id, lambda each: ev.ClaimReleased(claim_id=each), now)
                 found += outs or []

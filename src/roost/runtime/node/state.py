@@ -136,7 +136,7 @@ class NodeState:
     def starter_stepped(self, slot: NodeSlot, machine: Machine) -> None:
         """A starter has taken a step, whose orders are carried out next."""
         self.touch(slot, machine)
-        begun = slot.run, _begun(None if slot.starter is None else slot.starter.state)
+        begun = slot.run_name, _begun(None if slot.starter is None else slot.starter.state)
         if begun[1] == _NOTHING or begun == self._begun.get(slot.name):
             return
         self._begun[slot.name] = begun
@@ -147,7 +147,7 @@ class NodeState:
             except OSError as error:
                 # The run's record will not be kept either, and then nothing is begun.
                 _log.error("the state of the machine cannot be saved: %s", error)
-        self._reports.begins_program(slot.run, self._record(slot))
+        self._reports.begins_program(slot.run_name, self._record(slot))
 
     def write(self, machine: Machine, unripe: bool = False) -> None:
         """Write what has changed; `unripe`: young runs, too, for there is no later."""
@@ -217,7 +217,7 @@ class NodeState:
 
 def _kept_by(slot: NodeSlot) -> tuple[str, str]:
     """The claim and the run of a slot."""
-    return slot.state.claim.id.text, "" if slot.starter is None else slot.run
+    return slot.state.claim.id.text, "" if slot.starter is None else slot.run_name
 
 
 def _content(slot: NodeSlot) -> tuple[SlotState, StarterState | None]:

@@ -56,11 +56,11 @@ async def take_over(daemon: NodeDaemon, records: Mapping[str, RunRecord]) -> Non
             _log.error("the saved state of a slot cannot be used: %s", problem)
         again = {out.slot.name for out in outs if isinstance(out.effect, StartJob)}
         for slot in [slot for slot in machine.slots if slot.starter is not None]:
-            await _adopt(daemon, slot, records.get(slot.run, RunRecord()), starts=slot.name in again)
+            await _adopt(daemon, slot, records.get(slot.run_name, RunRecord()), starts=slot.name in again)
         daemon.carry_out(outs)
         if plan is not None:
             daemon.carry_out(machine.reconfigure(plan, daemon.clock.now()))
-    here = {slot.run for slot in machine.slots if slot.starter is not None}
+    here = {slot.run_name for slot in machine.slots if slot.starter is not None}
     for run, record in records.items():
         if run not in here:
             await _end(daemon, run, record)
@@ -71,16 +71,16 @@ async def _adopt(daemon: NodeDaemon, slot: NodeSlot, record: RunRecord, *, start
     """Give a starter its hands back, with the job in them; one that `starts` its program again finds it then."""
     starter = slot.starter
     assert starter is not None
-    daemon.reports.resume(slot.run)
+    daemon.reports.resume(slot.run_name)
     runner = daemon.orders.runner_of(slot, starter, resumed=True)
     runner.resume(starter.state)
     number = starter.state.run
-    key = f"{slot.run}/{number}"
+    key = f"{slot.run_name}/{number}"
     if starter.state.process and key in record.keys and not starts:
         family = await adopt(runner.record, key)
         if isinstance(family, Family):
             runner.adopted(family, number)
-            _log.info("%s: run %s goes on", slot.name, slot.run)
+            _log.info("%s: run %s goes on", slot.name, slot.run_name)
 
 
 async def _end(daemon: NodeDaemon, run: str, record: RunRecord) -> None:

@@ -1,0 +1,169 @@
+"""What a machine tells queues of their claims and runs, as events of the queue's core.
+
+Both worlds call these functions: the real daemon sends what they give as messages, the simulation hands it on. What is
+said, and when it is said again, is thereby the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Final, TypeVar
+
+from roost.classad import ClassAd
+from roost.model import effects as ef
+from roost.model.claims import Claim
+from roost.model.codes import VacateCode
+from roost.model.identifiers import ClaimId
+from roost.model.starter import Ending, ExitReport
+from roost.node.host_slots import Slot
+from roost.schedd import events as ev
+from roost.startd.claim_life import is_closing
+from roost.startd.policy_inputs import Inputs
+
+#: Reports are said again after this time, and claims told with every so many of these times, s.
+REPORT_AGAIN_S: Final = 5.0
+CLAIMS_EVERY: Final = 3
+#: How often leases are looked at while the shortest of them lasts, and the shortest time between two looks, s.
+LOOKS_A_LEASE: Final = 6
+LOOK_S_MIN: Final = 0.25
+
+_Slot = TypeVar("_Slot", bound=Slot)
+
+
+# -- what is known of claims ---------------------------------------------------------------------------------
+
+
+def slot_of(slots: Iterable[_Slot], claim_id: str) -> tuple[_Slot, ClaimId] | None:
+    """The slot that has a claim, or promises it."""
+    for slot in slots:
+        state = slot.state
+        for claim in (state.claim, state.preempting, state.pre_preempting):
+            if claim is not None and claim.id.text == claim_id:
+                return slot, claim.id
+    return None
+
+
+def goes_by(slots: Iterable[Slot], slot: Slot, name: str) -> bool:
+    """Whether a slot is asked for by a name: its own, or that of the slot it was cut from."""
+    parent = slot.plan.id.parent
+    return name == slot.plan.name or any(each.plan.id == parent and each.plan.name == name for each in slots)
+
+
+def runs(slots: Iterable[Slot]) -> dict[str, str]:
+    """Claim id to run, for what runs."""
+    return {slot.starter.claim_id.text: slot.run_name for slot in slots if slot.starter is not None}
+
+
+def held_claims(slots: Iterable[Slot]) -> dict[str, dict[str, str]]:
+    """Queue to the claims that it holds or waits for: id to run, "" for none."""
+    slots = list(slots)
+    running = runs(slots)
+    found: dict[str, dict[str, str]] = {}
+    for schedd, claim in _wanted(slots):
+        found.setdefault(schedd, {})[claim.id.text] = running.get(claim.id.text, "")
+    return found
+
+
+def _wanted(slots: Iterable[Slot]) -> Iterator[tuple[str, Claim]]:
+    """Queues with the claims that they hold, and those that wait for a running job to leave."""
+    for slot in slots:
+        claim, waiting = slot.state.claim, slot.state.waiting
+        if slot.schedd and claim.granted_at is not None:
+            yield slot.schedd, claim
+        if waiting is not None and waiting.request is not None and waiting.request.schedd:
+            yield waiting.request.schedd, waiting
+
+
+def silent_claims(slots: Iterable[Slot], now: float) -> dict[str, dict[str, str]]:
+    """Queue to its claims with a running job of whose lease half has passed without a sign of life: id to run."""
+    slots = list(slots)
+    running = runs(slots)
+    found: dict[str, dict[str, str]] = {}
+    for slot in slots:
+        claim = slot.state.claim
+        if claim.activation is None or claim.lease_s is None or claim.lease_until is None or not slot.schedd:
+            continue
+        if claim.lease_until - now <= claim.lease_s / 2:
+            found.setdefault(slot.schedd, {})[claim.id.text] = running.get(claim.id.text, "")
+    return found
+
+
+def next_look_s(slots: Iterable[Slot]) -> float:
+    """Time until leases are looked at again, unless a shorter one begins, s."""
+    claims = (slot.state.claim for slot in slots)
+    leases = (each.lease_s for each in claims if each.activation is not None and each.lease_s is not None)
+    return max(LOOK_S_MIN, min([REPORT_AGAIN_S, *(each / LOOKS_A_LEASE for each in leases)]))
+
+
+# -- answers and reports -------------------------------------------------------------------------------------
+
+
+def claim_answered(
+    slot: Slot, effect: ef.SendClaimReply, node: str, slot_ad: ClassAd | None = None
+) -> ev.ClaimAnswered:
+    """Whether a queue has the slot; `slot_ad` is for one that has.
+
+    What is granted is what was asked for. The slot itself may have ended that claim in the same step, and offer its
+    next one, which is not this queue's.
+    """
+    asked = effect.reply_to.rpartition("|")[2]
+    return ev.ClaimAnswered(
+        node=node,
+        asked_id=asked,
+        accepted=effect.accepted,
+        refusal="" if effect.refusal is None else str(effect.refusal),
+        claim_id=asked,
+        slot=slot.plan.name,
+        slot_ad=slot_ad,
+    )
+
+
+def claim_lost(effect: ef.TellSchedd, reported: str) -> ev.ClaimLost:
+    """The machine has ended a claim; `reported` is a run on it whose end the queue has still to take, "" for none."""
+    cause = effect.cause
+    text, code = (str(effect.reason), 0) if cause is None else (cause.text, int(cause))
+    return ev.ClaimLost(claim_id=effect.claim_id.text, reason=text, code=code, reported=reported)
+
+
+def run_ended(
+    slot: Slot, report: ExitReport, *, node: str, claim_id: str, at: float, traffic: tuple[int, int] = (0, 0)
+) -> ev.RunEnded:
+    """How a run ended, at `at` (epoch s), and whether its claim ends with it; `traffic`: bytes sent, and received."""
+    cause = report.cause
+    closing = slot.state.claim.id.text != claim_id or is_closing(Inputs(slot.state, slot.plan.policy, at))
+    return ev.RunEnded(
+        node=node,
+        claim_id=claim_id,
+        run=slot.run_name,
+        at=at,
+        ending=str(report.ending),
+        started=report.started,
+        code=0 if cause is None else cause.code,
+        subcode=0 if cause is None else cause.subcode,
+        text="" if cause is None else cause.text,
+        exit_code=report.exit_code,
+        exit_signal=report.exit_signal,
+        core_dumped=report.core_dumped,
+        output=str(report.output),
+        checkpoints=report.checkpoints,
+        attributes=report.attributes,
+        closing=closing,
+        bytes_sent=traffic[0],
+        bytes_received=traffic[1],
+    )
+
+
+def run_lost(
+    run: str, *, node: str, claim_id: str, at: float, began: bool, text: str = "the end of the run was not observed"
+) -> ev.RunEnded:
+    """A run of which nobody saw the end; `began` says whether its program did."""
+    return ev.RunEnded(
+        node=node,
+        claim_id=claim_id,
+        run=run,
+        at=at,
+        ending=str(Ending.EVICT),
+        started=began,
+        code=int(VacateCode.STARTER_ERROR),
+        text=text,
+    )
