@@ -209,6 +209,7 @@ def _attribute(key: str, scene: Scene, swapped: bool, *, both: bool) -> Reading:
     """An attribute of the ad in which the name stands, else of the other one."""
     first: ClassAd | None = scene.target if swapped else scene.my
     found = MISSING if first is None else first.cells.get(key) or first.cell(key)
+    until = _FOREVER if swapped else scene.steps.get(key, _FOREVER)
     if found is MISSING and both:
         if key == "currenttime":
             return _new(Reading, (int(scene.world.now()), 1.0, _FOREVER, False, None))
@@ -216,7 +217,11 @@ def _attribute(key: str, scene: Scene, swapped: bool, *, both: bool) -> Reading:
         other = scene.target if swapped else scene.my
         if other is not None:
             found = other.cell(key)
-    until = _FOREVER if swapped else scene.steps.get(key, _FOREVER)
+        if swapped:
+            # What comes to the slot's own ad goes before what the other one has.
+            theirs = _attribute(key, scene, swapped, both=False)
+            return theirs if theirs.until <= until else theirs._replace(until=until)
+        until = scene.steps.get(key, _FOREVER)
     if found is MISSING:
         return _new(Reading, (UNDEFINED, 0.0, until, False, None))
     if found.__class__ is not Expr:
