@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from roost.policy.catalogue.rows import ENFORCEMENT, MATCHING, NO_MATCH, Rows
+from roost.policy.catalogue.rows import ENFORCEMENT, KNOBS, MATCHING, NO_MATCH, Rows
 from roost.policy.model import Kind, PolicyExpression, Side
 
 _match = Rows("negotiator", Side.MACHINE, Side.JOB, set_by="administrator", source=MATCHING)
@@ -119,14 +119,9 @@ ENFORCED: tuple[PolicyExpression, ...] = (
 
 #: The same on trial: nothing is enforced.
 TRIED: tuple[PolicyExpression, ...] = tuple(
-    replace(
-        row,
-        name=row.name.replace("NEGOTIATOR_PE_", "NEGOTIATOR_PE_DRYRUN_"),
-        meaning=f"A policy on trial in place of {row.name}: what it would change is recorded, and nothing is enforced.",
-        when="after each cycle",
-    )
+    replace(row, name=name, meaning=KNOBS[name].meaning, when="after each cycle")
     for row in ENFORCED
-    if row.name != "NEGOTIATOR_PE_AUDIT_EXPR"
+    if (name := row.name.replace("NEGOTIATOR_PE_", "NEGOTIATOR_PE_DRYRUN_")) in KNOBS
 )
 
 _drain = Rows("defrag", Side.MACHINE, Side.NONE, set_by="administrator", source=MATCHING)
