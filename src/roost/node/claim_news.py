@@ -1,7 +1,7 @@
 """What a machine tells queues of their claims and runs, as events of the queue's core.
 
-Both worlds call these functions: the real daemon sends what they give as messages, the simulation hands it on. What is
-said, and when it is said again, is thereby the same.
+Both worlds call these functions: the real daemon sends what they give as messages, the simulation hands it on. So both
+say the same, at the same times.
 """
 
 from __future__ import annotations
@@ -156,7 +156,7 @@ def run_ended(
 def run_lost(
     run: str, *, node: str, claim_id: str, at: float, began: bool, text: str = "the end of the run was not observed"
 ) -> ev.RunEnded:
-    """A run of which nobody saw the end; `began` says whether its program did."""
+    """A run whose end was not observed; `began` says whether its program did."""
     return ev.RunEnded(
         node=node,
         claim_id=claim_id,
