@@ -200,10 +200,22 @@ def test_templates_set_what_something_reads() -> None:
         ("HOSTDENY_WRITE = guest.example.org", Severity.ERROR, "has no effect: it is an old name of DENY_WRITE"),
         ("DENY_DAEMON = *@example.org", Severity.ERROR, "DENY_DAEMON has no effect: "),
         ("DENY_WRITE_MASTER = *", Severity.ERROR, "DENY_WRITE_MASTER has no effect: "),
-        ("ALLOW_DAEMON = condor_pool@*", Severity.WARNING, "Daemons are admitted by their credentials"),
+        ("ALLOW_DAEMON = condor_pool@*", Severity.ERROR, "Daemons are admitted by their credentials"),
         ("NEGOTIATOR_DEPTH_FIRST = True", Severity.WARNING, "NEGOTIATOR_DEPTH_FIRST has no effect: Slots are filled"),
         ("CONDOR_ADMIN = root@example.org", Severity.NOTE, "CONDOR_ADMIN has no effect: Roost sends no mail"),
-        ("STARTD.MAX_JOBS_SUBMITTED = 3", Severity.WARNING, "MAX_JOBS_SUBMITTED is read by SCHEDD"),
+        ("STARTD.MAX_JOBS_SUBMITTED = 3", Severity.ERROR, "MAX_JOBS_SUBMITTED is read by SCHEDD"),
+        ("NEGOTIATOR.START = True", Severity.WARNING, "START is read by STARTD"),
+        ("DENY_WRITES = *", Severity.ERROR, "nothing reads DENY_WRITES"),
+        ("ALLOW_WIRTE = *", Severity.ERROR, "nothing reads ALLOW_WIRTE"),
+        ("MAX_JOBS_RUNING = 3", Severity.ERROR, "nothing reads MAX_JOBS_RUNING"),
+        ("NUM_SLOT = 3", Severity.WARNING, "nothing reads NUM_SLOT"),
+        ("STARTD_CRON_A_KILLS = True", Severity.WARNING, "nothing reads STARTD_CRON_A_KILLS"),
+        ("MY_HOOK_FETCH_WROK = /x", Severity.WARNING, "nothing reads MY_HOOK_FETCH_WROK"),
+        ("SLOT1_MAX_JOBS_RUNNING = 4", Severity.ERROR, "MAX_JOBS_RUNNING has no form for single slots"),
+        ("SLOT_TYPE_1_MAX_JOBS_RUNNING = 4", Severity.ERROR, "MAX_JOBS_RUNNING has no form for types of slots"),
+        ("SLOT_TYPE_1_NEGOTIATOR_INTERVAL = 4", Severity.WARNING, "has no form for types of slots"),
+        ("HOSTDENY_READ = *.evil", Severity.ERROR, "HOSTDENY_READ has no effect: it is an old name of DENY_READ"),
+        ("SEC_DEFAULT_INTEGRITY = REQUIRED", Severity.ERROR, "SEC_DEFAULT_INTEGRITY has no effect"),
     ],
 )
 def test_a_line_without_effect_is_reported(line: str, severity: Severity, words: str) -> None:
@@ -222,6 +234,9 @@ def test_a_line_without_effect_is_reported(line: str, severity: Severity, words:
         "ALLOW_ADMINISTRATOR_STARTD = ann@example.org",
         "NEGOTIATOR_DEPTH_FIRST = False",
         "SEC_DEFAULT_AUTHENTICATION = REQUIRED",
+        "NATS_SERVERS = tls://a:4222, tls://b:4222\nSEC_DEFAULT_ENCRYPTION = REQUIRED",
+        "SLOT_TYPE_1_START = True",
+        "STARTD_ATTRS = Rack\nRack = 1\nSLOT_TYPE_1_Rack = 3",
         # A macro of the administrator's own, or one that another value uses.
         "SITE_LOG = /x",
         "ALLOW_USERS = x",
@@ -236,3 +251,8 @@ def test_a_line_without_effect_is_reported(line: str, severity: Severity, words:
 )
 def test_a_line_that_loses_nothing_is_not(text: str) -> None:
     assert check(load_text(text, MemoryHost())) == []
+
+
+def test_an_old_name_of_a_list_is_told_once_with_the_name_that_counts() -> None:
+    (found,) = check(load_text("HOSTDENY_READ = *.evil", MemoryHost()))
+    assert found.remedy == "Write DENY_READ."

@@ -125,6 +125,20 @@ def test_a_refusal_names_the_list_and_its_place() -> None:
     assert access(load_text("DENY_WRITE_SCHEDD = *", MemoryHost()), "STARTD").deny == {}
 
 
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("act", "ann may not hold, release, remove, suspend, continue, vacate or edit jobs: DENY_READ denies it to "),
+        ("query", "ann may not read this: jobs and their ads: DENY_READ denies it to "),
+    ],
+)
+def test_a_refusal_says_what_was_asked(name: str, said: str) -> None:
+    lists = access(load_text("DENY_READ = *", MemoryHost()), "SCHEDD")
+    found = refusal(VERBS[Daemon.QUEUE][name], "ann", ADMINISTRATORS, lists)
+    assert found is not None
+    assert found.text.startswith(said)
+
+
 def test_administrators_of_the_list_are_administrators_and_the_central_manager_drains_whatever_it_says() -> None:
     config = load_text(
         "UID_DOMAIN = here.org\nALLOW_ADMINISTRATOR = ann@here.org, bob@there.org\nDENY_READ = *", MemoryHost()

@@ -17,12 +17,23 @@ from roost.config.diagnostics import Code, diagnostic
 from roost.config.expand import Found, circle_message
 from roost.config.finding import Diagnostic, Severity, Span
 from roost.config.knob import KnobType, Scope
-from roost.config.knobs import ALL, DEFAULTS, PRESETS, SUBSYSTEMS, find, replacement, slot_prefixed
+from roost.config.knobs import ALL, BY_NAME, DEFAULTS, PRESETS, SUBSYSTEMS, find, replacement, slot_prefixed
 from roost.config.lookup import Config, Context
 from roost.config.references import plain_references
 from roost.config.suggest import near, near_among
 from roost.config.table import Definition
 from roost.config.values import Reading, problem_of
+
+
+def _endings() -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for row in ALL:
+        before, _, rest = row.name.partition("<")
+        ending = rest.partition(">")[2]
+        if "<" not in ending and ending.startswith("_") and "<N>" not in row.name and (before or "_HOOK_" in ending):
+            found.setdefault(before.lower(), []).append(ending)
+    return found
+
 
 _SLOT_PREFIX = re.compile(r"slot\d+_")
 _TYPE_PREFIX = re.compile(r"slot_type_\d+_")
@@ -32,6 +43,11 @@ _READ_TWICE = frozenset({("KILLING_TIMEOUT", "starter"), ("VM_KILLING_TIMEOUT", 
 _OF_TYPE = (*(row.name for row in ALL if row.scope is Scope.SLOT_TYPE and not row.is_pattern), "PARTITIONABLE")
 #: Families of names with one number each.
 _NUMBERED = tuple(row.name for row in ALL if row.name.count("<") == 1 and "<N>" in row.name)
+#: What the names of families with one word in them begin with, in lower case, to what they end in; of those that begin
+#: with the word, hooks only.
+_MEMBERS = _endings()
+#: Knobs whose demand is met where all message servers are reached by TLS.
+_BY_TLS = ("SEC_<CONTEXT>_ENCRYPTION", "SEC_<CONTEXT>_INTEGRITY")
 #: lists whose members are names of macros that get published
 _PUBLISHING = (
     "startd_attrs",
@@ -121,43 +137,62 @@ def _name(definition: Definition, used: frozenset[str]) -> list[Diagnostic]:
     if present == "" and name.lower() in used:
         return []
     if present is not None and not span.is_template:
+        if _protects(present):
+            # That there is a new name must not pass for protection by the old one.
+            message, write = f"{name} has no effect: it is an old name of {present}", f"Write {present}."
+            return [diagnostic(Code.WITHOUT_EFFECT, message, span, name=name, remedy=write, severity=Severity.ERROR)]
         message = f"{name} is an old name" if present else f"{name} no longer has an effect"
         remedy = None if present else "Remove the line."
         return [diagnostic(Code.DEPRECATED_NAME, message, span, name=name, suggestion=present or None, remedy=remedy)]
     key = name.lower()
     base = key.rpartition(".")[2]
-    if key in used or base in used or _SLOT_PREFIX.sub("", base) in used:
+    if key in used or base in used or _SLOT_PREFIX.sub("", base) in used or _TYPE_PREFIX.sub("", base) in used:
         return []
     slotted = slot_prefixed(base)
     if slotted is not None:
         message = f"{name}: {slotted.name} has no form for single slots"
-        return [diagnostic(Code.SLOT_PREFIX_IGNORED, message, span, name=name)]
-    suggestion = (near(base) or _near_of_type(name, base) or _near_of_family(base)) if find(name) is None else None
+        return [diagnostic(Code.SLOT_PREFIX_IGNORED, message, span, name=name, severity=_severity(slotted.name))]
+    if find(name) is not None:
+        return []
+    typed = BY_NAME.get(_TYPE_PREFIX.sub("", base)) if _TYPE_PREFIX.match(base) else None
+    if typed is not None and typed.type is not KnobType.MACRO and typed.name not in _OF_TYPE:
+        message, remedy = f"{name}: {typed.name} has no form for types of slots", f"Write {typed.name}."
+        severity = _severity(typed.name)
+        return [diagnostic(Code.SLOT_PREFIX_IGNORED, message, span, name=name, remedy=remedy, severity=severity)]
+    suggestion = near(base) or _near_of_type(name, base) or _near_of_family(base) or _near_of_member(base)
     if suggestion is None:
         return []
-    return [diagnostic(Code.NEAR_MISS, f"nothing reads {name}", span, name=name, suggestion=suggestion)]
+    message, severity = f"nothing reads {name}", _severity(suggestion)
+    return [diagnostic(Code.NEAR_MISS, message, span, name=name, suggestion=suggestion, severity=severity)]
+
+
+def _protects(name: str) -> bool:
+    """Whether it is the name of a knob that protects or limits something: who thinks that it acts must be told."""
+    row = find(name)
+    if row is None:
+        return False
+    said = row.unread is not None and row.unread.severity is Severity.ERROR
+    return said or row.read_by == "config.access" or row.name.startswith(("MAX_JOBS_", "SEC_"))
+
+
+def _severity(name: str) -> Severity | None:
+    """An error for a knob that protects or limits something; None for what its code says."""
+    return Severity.ERROR if _protects(name) else None
 
 
 def _effect(config: Config, key: str, definition: Definition, used: frozenset[str]) -> list[Diagnostic]:
     """Whether a knob asks for what Roost does not do, or has the prefix of a daemon that does not read it."""
-    name, span, new = definition.name, definition.span, replacement(definition.name)
-    row = find(new or key)
+    name, span, row = definition.name, definition.span, find(key)
     prefix, dot, _ = key.partition(".")
     base = key.rpartition(".")[2]
-    if row is None:
+    if row is None or replacement(name) is not None:
         return []
-    if new is not None:
-        # That the name is an old one is said already; it must not pass for protection.
-        protects = row.read_by == "config.access" or (row.unread is not None and row.unread.severity is Severity.ERROR)
-        message = f"{name} has no effect: it is an old name of {new}"
-        error = diagnostic(Code.WITHOUT_EFFECT, message, span, name=name, severity=Severity.ERROR)
-        return [error] if protects else []
     if row.unread is not None:
         # A macro that other values use does what it always did; what protects or limits something does not.
         if base in used and row.unread.severity is not Severity.ERROR:
             return []
         text = config.expander(_owner(config, key)).expand(definition.text, name=name)
-        if not row.unread.matters(text, row.default):
+        if not row.unread.matters(text, row.default) or (row.name in _BY_TLS and _is_by_tls(config)):
             return []
         message = f"{name} has no effect: {row.unread.why.removesuffix('.')}"
         return [diagnostic(Code.WITHOUT_EFFECT, message, span, name=name, severity=row.unread.severity)]
@@ -167,7 +202,16 @@ def _effect(config: Config, key: str, definition: Definition, used: frozenset[st
     if not dot or prefix not in SUBSYSTEMS or reader in ("all", prefix) or (row.name, prefix) in _READ_TWICE:
         return []
     message = f"{name} has no effect: {row.name} is read by {row.subsystem}"
-    return [diagnostic(Code.OTHER_DAEMON, message, span, name=name, suggestion=f"{row.subsystem}.{row.name}")]
+    meant, severity = f"{row.subsystem}.{row.name}", _severity(row.name)
+    return [diagnostic(Code.OTHER_DAEMON, message, span, name=name, suggestion=meant, severity=severity)]
+
+
+def _is_by_tls(config: Config) -> bool:
+    """Whether all that daemons and users say goes to message servers by TLS."""
+    found = config.find("NATS_SERVERS")
+    text = "" if found is None else config.expander(config.context()).expand(found.text, name=found.name)
+    servers = text.replace(",", " ").split()
+    return bool(servers) and all(server.startswith("tls://") for server in servers)
 
 
 def _near_of_type(name: str, base: str) -> str | None:
@@ -186,6 +230,19 @@ def _near_of_family(base: str) -> str | None:
         return None
     meant = near_among(base.replace(numbers[0], "<N>"), _NUMBERED)
     return None if meant is None else meant.replace("<N>", numbers[0])
+
+
+def _near_of_member(base: str) -> str | None:
+    """The name that was probably meant by one of a family with a word in it, such as STARTD_CRON_A_KILLS."""
+    for before, endings in _MEMBERS.items():
+        start = len(before) if base.lower().startswith(before) else None if before else base.lower().find("_hook_")
+        if start is None or start < 0:
+            continue
+        for at in range(len(base) - 1, start - 1, -1):
+            meant = near_among(base[at:], endings, length_min=4) if base[at] == "_" else None
+            if meant is not None:
+                return base[:at] + meant
+    return None
 
 
 def _used_names(config: Config) -> frozenset[str]:

@@ -246,7 +246,8 @@ CODES: dict[Code, CodeDoc] = {
     Code.MISSING_VALUE: CodeDoc(_E, "A knob without a default is needed and not set.", "Set it."),
     Code.NEAR_MISS: CodeDoc(
         _W,
-        "A name that nothing reads differs from a known knob by a letter or two.",
+        "A name that nothing reads differs from a known knob by a letter or two; an error where that knob protects or "
+        "limits something.",
         "Correct the name, or use the macro somewhere if it is your own.",
     ),
     Code.DEPRECATED_NAME: CodeDoc(
@@ -259,7 +260,8 @@ CODES: dict[Code, CodeDoc] = {
     ),
     Code.SLOT_PREFIX_IGNORED: CodeDoc(
         _W,
-        "The knob has no per-slot form, so the prefixed name is read by nothing.",
+        "The knob has no form for slots or types of slots, so the prefixed name is read by nothing; an error where the "
+        "knob protects or limits something.",
         "Refer to SlotID in the expression, or use SLOT_TYPE_<N>_ where the knob allows it.",
     ),
     Code.WITHOUT_EFFECT: CodeDoc(
@@ -276,7 +278,8 @@ CODES: dict[Code, CodeDoc] = {
     ),
     Code.OTHER_DAEMON: CodeDoc(
         _W,
-        "The name has the prefix of a daemon that does not read the knob.",
+        "The name has the prefix of a daemon that does not read the knob; an error where the knob protects or limits "
+        "something.",
         "Use the prefix of the daemon that reads it, or none.",
     ),
 }

@@ -38,7 +38,7 @@ KNOBS: tuple[Knob, ...] = (
     _k("STARTD_EXPRS", KnobType.LIST, None, "Older name of STARTD_ATTRS; both lists are used.", scope=Scope.SLOT),
     _k("STARTD_JOB_ATTRS", KnobType.LIST, None, "Job attributes copied into the slot ad while it is claimed.", read_by="startd.configured"),
     _k("STARTD_SLOT_ATTRS", KnobType.LIST, None, "Slot attributes shown to all other slots of the machine as slot<N>_NAME.", read_by="node.plan"),
-    _k("STARTD_LATCH_EXPRS", KnobType.LIST, None, "Expressions whose last change is published as NAMEValue and NAMETime.", read_by="node.plan"),
+    _k("STARTD_LATCH_EXPRS", KnobType.LIST, None, "Attributes whose last change is published: NAMETime is the instant, NAMEValue the value. Only numbers and truth values count: another value, such as the text of Activity, is as good as none and never changes.", read_by="node.plan"),
     _k("SLOT<N>_<ATTR>", KnobType.STRING, None, "Value of a published macro for slot N only; other knobs have no such form."),
     _fixed("SLOTS_CONNECTED_TO_CONSOLE", KnobType.INTEGER, "1000000", "Slots up to this number notice the console; the default is all.", low=0, read_by="startd.idleness"),
     _fixed("SLOTS_CONNECTED_TO_KEYBOARD", KnobType.INTEGER, "1000000", "Slots up to this number notice terminals and keyboard; the default is all.", low=0, read_by="startd.idleness"),

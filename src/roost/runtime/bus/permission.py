@@ -24,7 +24,8 @@ _CENTRAL: Final = "central@"
 
 def refusal(verb: Verb, sender: str, administrators: Collection[str], lists: Access = OPEN) -> Answer | None:
     """Why a daemon does not answer a request; None if it does. `lists`: ALLOW_ and DENY_ of the daemon."""
-    what = f"{sender or 'this user'} may not {verb.about.partition(',')[0]}"
+    deed = f"read this: {verb.about}" if verb.question else verb.about
+    what = f"{sender or 'this user'} may not {deed}"
     if not _may(verb.asker, sender, administrators):
         return Answer(ok=False, code=DENIED, text=what, remedy=REMEDY)
     if verb.asker is Asker.ADMINISTRATOR_OR_CENTRAL and sender.startswith(_CENTRAL):

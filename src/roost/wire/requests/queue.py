@@ -204,7 +204,7 @@ QUEUE: Final[dict[str, Verb]] = table(
     question("history", History, "jobs that have left the queue"),
     question("overview", Overview, "jobs, or clusters where there are many jobs"),
     question("query", Query, "jobs and their ads"),
-    Verb("submit", Submit, Asker.USER, "submit jobs, which the asker owns"),
+    Verb("submit", Submit, Asker.USER, "submit jobs"),
     question("summary", Summary, "how many jobs there are in each state"),
     question(
         "under-way", UnderWay, "whether a request is still to be answered, which a queue that was restarted does not"
