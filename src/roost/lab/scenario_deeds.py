@@ -15,7 +15,6 @@ from roost.model.events import DrainSchedule, ShutdownKind
 from roost.model.reasons import Refusal
 from roost.schedd.events import Action
 from roost.sim.host import Machine, Slot
-from roost.sim.machine_plan import MachinePlan
 from roost.sim.world import World
 from roost.startd.draining import DrainOrder, OnCompletion
 
@@ -45,12 +44,12 @@ def do(
     machine: Machine,
     world: World,
     job: str,
-    plan: Callable[[Deed], MachinePlan],
+    reconfigure: Callable[[Deed, float], None],
     flows: Mapping[str, Flow],
     now: float,
 ) -> None:
-    """Carry out an order. `job` is the queue's name of the job that it is about; `plan` makes a machine anew from
-    changed settings; `flows` are DAGs. Raises LabError for an order to what is not there.
+    """Carry out an order. `job` is the queue's name of the job that it is about; `reconfigure` lets
+    daemons read changed settings; `flows` are DAGs. Raises LabError for an order to what is not there.
     """
     queue = world.queue
     match deed.order:
@@ -76,7 +75,7 @@ def do(
             machine.die(now)
             world.start_anew(machine, now)
         case Order.RECONFIG:
-            machine.reconfigure(plan(deed), now)
+            reconfigure(deed, now)
         case Order.MATCH:
             slot = _slot(machine, deed)
             machine.tell(slot, ev.MatchReceived(claim_id=slot.state.claim.id), now)

@@ -47,7 +47,7 @@ _LEFT_OUT: Final = frozenset(
         ),
         *("transferin", "transferout", "transfererr", "transferinput", "transferoutput", "transferoutputremaps"),
         *("transferinputsizemb", "transferexecutable", "executablesize", "spooledoutputfiles", "x509userproxy"),
-        *("clusterid", "procid", "globaljobid", "qdate", "mytype", "user", "jobstatus", "enteredcurrentstatus"),
+        *("clusterid", "procid", "globaljobid", "qdate", "mytype", "user", "enteredcurrentstatus"),
     )
 )
 #: Attributes that a run of the lab has ways of its own to say.

@@ -130,6 +130,8 @@ class _Run:
         self.ids = {name: number for number, name in self.names.items()}
         #: Machine to the knobs that are set for it by now.
         self.settings = {each.name: (*scenario.settings, *each.settings) for each in scenario.machines}
+        #: The same for the queue and the matchmaker.
+        self.pool_settings = (("NEGOTIATOR_INTERVAL", f"{scenario.cycle_s:g}"), *scenario.settings)
         self.explainer = Explainer(width, coverage.origins)
         machines = tuple(self._plan(each, self._config(each)) for each in scenario.machines)
         pattern = make_pattern(self._pool_config(), scenario.hardware)
@@ -171,7 +173,7 @@ class _Run:
 
     def _pool_config(self) -> Config:
         """That of the queue and the matchmaker: it knows nothing of what single machines have besides."""
-        return self._loaded(self.scenario.machines[0], self.scenario.settings)
+        return self._loaded(self.scenario.machines[0], self.pool_settings)
 
     def _loaded(self, machine: ScenarioMachine, settings: tuple[tuple[str, str], ...]) -> Config:
         scenario = self.scenario
@@ -189,12 +191,17 @@ class _Run:
         plan = pattern.machine(machine.name, sensors.owner, started_at=self.start, phase_s=0)
         return replace(plan, sensors=sensors)
 
-    def _plan_anew(self, deed: Deed) -> MachinePlan:
-        machines = self.scenario.machines
-        machine = next((each for each in machines if each.name == deed.machine), machines[0])
-        self.settings[machine.name] = (*self.settings[machine.name], *deed.settings)
-        config = self._loaded(machine, self.settings[machine.name])
-        return self._plan(machine, config, self._machine(machine.name).present)
+    def _reconfigure(self, deed: Deed, now: float) -> None:
+        """One machine's daemon reads its configuration anew, or all daemons of the pool do."""
+        for machine in self.scenario.machines:
+            if deed.machine in ("", machine.name):
+                self.settings[machine.name] = (*self.settings[machine.name], *deed.settings)
+                config = self._loaded(machine, self.settings[machine.name])
+                simulated = self._machine(machine.name)
+                simulated.reconfigure(self._plan(machine, config, simulated.present), now)
+        if not deed.machine:
+            self.pool_settings = (*self.pool_settings, *deed.settings)
+            self.world.reconfigure(make_pattern(self._pool_config(), self.scenario.hardware), now)
 
     def _machine(self, name: str) -> Machine:
         """The machine of that name; "" for the first."""
@@ -242,7 +249,7 @@ class _Run:
                 self._machine(deed.machine),
                 self.world,
                 self.ids.get(deed.job, ""),
-                self._plan_anew,
+                self._reconfigure,
                 self.flows,
                 now,
             )

@@ -118,12 +118,15 @@ def _check_machine(found: Steps, step: Table, doing: list[str]) -> None:
             step.fail(f"on is one of the machines {names}; found {step.values['on']!r}", "on")
         if not about:
             step.fail(f"on is a machine; it belongs to one of {', '.join(sorted(_OF_MACHINES))}", "on")
-    elif len(found.machines) > 1 and any(key != "expect" or not _of_queue(step.values[key]) for key in about):
+    elif len(found.machines) > 1 and any(_needs_machine(step, key) for key in about):
         step.fail(f"there are several machines; name one with `on`: {names}", about[0])
 
 
-def _of_queue(expected: Any) -> bool:
-    return isinstance(expected, dict) and _OF_QUEUE.issuperset(expected)
+def _needs_machine(step: Table, key: str) -> bool:
+    """Whether a key is about one machine, and not about the queue, or about all daemons."""
+    expected = step.values[key]
+    of_queue = key == "expect" and isinstance(expected, dict) and _OF_QUEUE.issuperset(expected)
+    return not of_queue and key != "reconfig"
 
 
 def slot_of(step: Table) -> str:

@@ -65,6 +65,15 @@ class Defragmentation:
         self.state = started.state
         self._perform(started.effects, engine.now)
 
+    def reconfigure(self, policy: DefragPolicy, now: float) -> None:
+        """The daemon reads its configuration anew: what it was about to do it plans again."""
+        for timer in self._timers:
+            self._timers[timer] += 1
+        self._policy = policy
+        started = begin(self.state, now, policy, policy.name)
+        self.state = started.state
+        self._perform(started.effects, now)
+
     def _feed(self, event: DefragEvent, now: float) -> None:
         found = step(self.state, event, now, self._policy, self._policy.name)
         self.state = found.state

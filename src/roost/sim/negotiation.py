@@ -147,16 +147,26 @@ class Negotiation:
         self._versions: Array = np.zeros(64, np.int64)
         self._changes = 0
         self._may_be_singly = singly
-        self.shelf = LiveShelf(place, settings)
         self._withheld = _Withheld(self.promised)
-        self.shelf.asked_for = self._withheld
+        self._place = place
         queue.decline = lambda claim_id: self.promised.pop(claim_id, None)  # type: ignore[assignment]
+        self._take(settings)
+        engine.at(engine.now + interval_s, self._cycle, RANK_CYCLE)
+
+    def _take(self, settings: Settings) -> None:
+        self.shelf = LiveShelf(self._place, settings)
+        self.shelf.asked_for = self._withheld
         self.singly = SingleSlots(self.shelf, settings)
         self.settings = settings
         # Where nothing can be preempted, nobody is visited for the sake of slots in use.
         self._settings_singly = replace(settings, consider_preemption=False)
         self.configured()
-        engine.at(engine.now + interval_s, self._cycle, RANK_CYCLE)
+
+    def reconfigure(self, settings: Settings, *, informs: bool, interval_s: float) -> None:
+        """The daemon reads its configuration anew, and matches soon after."""
+        self.informs, self.interval_s = informs, interval_s
+        self._take(settings)
+        self.more()
 
     def configured(self) -> None:
         """The machines' configuration is there, or is another one."""

@@ -168,7 +168,7 @@ class Pattern:
             machine=name,
             address=f"<{name}>",
             started_at=started_at,
-            platform={"Arch": "X86_64", "OpSys": "LINUX", "HasFileTransfer": True, **self.hardware.attributes},
+            platform={**platform(self.config), **self.hardware.attributes},
         )
         kind = self._kind()
         made = tuple(self._slot(self.slots, slot, identity, kind, zone_offset_s) for slot in self.slots.ids)
@@ -258,6 +258,11 @@ class Pattern:
             plan_of=lambda slots, slot: self._slot(slots, slot, identity, kind, zone_offset_s),
             requests={number: each.requests for number, each in kind.settings.items()},
         )
+
+
+def platform(config: Config) -> dict[str, Any]:
+    """Attributes of a machine that its configuration says, or else the lab."""
+    return platform_of(config, architecture="X86_64", system="LINUX")
 
 
 def negotiator_settings(config: Config) -> NegotiatorSettings:

@@ -12,6 +12,7 @@ from __future__ import annotations
 import itertools
 from collections import Counter
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from functools import partial
 from typing import Final, TypeAlias
 
@@ -130,6 +131,13 @@ class Queue:
         self.core = self.disk.load(self.core.holder.settings, now, self.core.book.next_cluster)
         self.clock.begin(now)
         self.feed(ev.Started(claims=self.disk.kept_claims))
+
+    def reconfigure(self, settings: QueueSettings) -> None:
+        """The daemon reads its configuration anew."""
+        holder = self.core.holder
+        holder.settings = replace(settings, local_node=holder.settings.local_node)
+        self.asks = _asked_by(settings.policy)
+        self.clock.reconfigured()
 
     def mute(self, muted: bool) -> None:
         """Cut it off from all others, or let it hear and be heard again."""

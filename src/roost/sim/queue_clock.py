@@ -79,6 +79,11 @@ class QueueClock:
         self._make_up(now)
         self._be_eager()
 
+    def reconfigured(self) -> None:
+        """The queue has other settings; what was planned by those before may come too late."""
+        self.judges = self.judges or self._queue.core.holder.system_policy.judges_periodically
+        self.watch_closely()
+
     def _be_eager(self) -> None:
         self._eager = True
         self._at(self._grid(self._queue.engine.now))

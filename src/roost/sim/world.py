@@ -21,7 +21,7 @@ from roost.model.identifiers import ClaimId
 from roost.negotiator.settings import Settings as NegotiatorSettings
 from roost.schedd.events import ClaimsHeard, Event, RunMeasured
 from roost.schedd.holder import QueueSettings
-from roost.sim.beside import Beside, runs_beside
+from roost.sim.beside import Beside, beside_plan, runs_beside
 from roost.sim.bus import Bus, Faults
 from roost.sim.chance import stream
 from roost.sim.checkers import Checker
@@ -33,6 +33,7 @@ from roost.sim.machine_plan import MachinePlan
 from roost.sim.metrics import Metrics
 from roost.sim.negotiation import SOON_S, Negotiation
 from roost.sim.owners import DAY_S
+from roost.sim.pattern import Pattern
 from roost.sim.process import End, Process
 from roost.sim.queue import DEFAULT, Queue
 from roost.sim.record import Recorder, Sink
@@ -277,6 +278,20 @@ class World:
         self.queue.clock.watch_closely()
         machine.begin(now)
         machine.ear.repeat(now)
+
+    def reconfigure(self, pattern: Pattern, now: float) -> None:
+        """The daemons that no machine has, queue, matchmaker and defragmentation, read their configuration anew."""
+        self.queue.reconfigure(pattern.queue)
+        if self.beside is not None:
+            self.beside.machine.reconfigure(beside_plan(pattern.config, self.plan.start), now)
+        for machine in self.machines:
+            for slot in machine.slots:
+                if slot.run is not None and slot.run.process.job.name not in self.source:
+                    slot.run.asked_for |= self.queue.asks
+                    slot.run.plan_anew(now)
+        self.matcher.reconfigure(pattern.negotiator, informs=pattern.informs, interval_s=pattern.cycle_s)
+        if self.defragmentation is not None and pattern.defrag is not None:
+            self.defragmentation.reconfigure(pattern.defrag, now)
 
     def reconfigured(self, machine: Machine) -> None:
         """A machine has read its configuration anew."""

@@ -358,7 +358,11 @@ class ReplayPool:
             case Order.RESTART:
                 await self._restart()
             case Order.RECONFIG:
-                await node.reconfigure(configured(deed))
+                config = configured(deed)
+                await node.reconfigure(config)
+                if not deed.machine:
+                    await self.schedd.reconfigure(config)
+                    await self.central.reconfigure(config)
             case Order.DAG | Order.REMOVE_DAG:
                 raise LabError("a replay does not run DAGs")
             case Order.QUEUE:
