@@ -128,6 +128,14 @@ STEPS = {
     "expect = { 'a +' = 1 }": "is not an expression",
     "expect = { jobs = { a = 'gone' } }": "no job 'a' has been submitted",
     "expect = { starter = 'Sleeping' }": "starter is one of",
+    "expect = { starter = 'Sleepin' }": 'starter is one of "", Preparing',
+    "expect = {}": "it cannot fail",
+    "expect = { against = 'a' }": "it cannot fail",
+    "expect = { jobs = {}, hooks = {} }": "it cannot fail",
+    "expect = { for = '3m', job = 'a' }": "name it by state",
+    "submit = 'a', expect = { jobs = { a = {} } }": "nothing is expected of the job a",
+    "expect = { transition = '99' }": "not the number of a transition; there are: 1, ",
+    "expect = { reason = 'foo' }": "reason is one of owner absent, ",
     "expect = { against = 'z' }": "there is no job 'z'",
     "update = { a = '=(' }": "is not an expression",
 }
@@ -138,6 +146,23 @@ def test_a_step_that_means_nothing_is_refused_with_its_line(step: str, complaint
     path = tmp_path / "x.toml"
     path.write_text(f"policy = 'START = True'\n[jobs.a]\n[[scenario]]\nsteps = [\n  {{ at = 1, {step} }},\n]\n")
     with pytest.raises(CommandError, match=rf"x\.toml:5: scenario 'scenario 1': .*{complaint}"):
+        _test(path)
+
+
+JOBS = {
+    "'bad name' = 3": "'bad name' is not a name of an attribute",
+    "Owner = 3": "Owner is the name of a user; found 3",
+    "Owner = ''": "Owner is the name of a user; found ''",
+    "JobUniverse = 11": "Roost runs no jobs of the parallel universe",
+}
+
+
+@pytest.mark.parametrize(("line", "complaint"), JOBS.items(), ids=list(JOBS))
+def test_a_job_that_cannot_be_is_refused_with_its_line(line: str, complaint: str, tmp_path: Path) -> None:
+    path = tmp_path / "x.toml"
+    steps = "[[scenario]]\nsteps = [{ at = 1, expect = 'Owner' }]\n"
+    path.write_text(f"policy = 'START = True'\n[jobs.a]\n{line}\n{steps}")
+    with pytest.raises(CommandError, match=rf"x\.toml:3: job 'a': {complaint}"):
         _test(path)
 
 

@@ -31,7 +31,7 @@ from roost.node.plan import make_plan
 from roost.runtime.clock import Clock
 from roost.runtime.home import Home
 from roost.runtime.node.fetching import own_environment
-from roost.runtime.node.messages import platform_of
+from roost.runtime.node.messages import system_platform
 from roost.runtime.node.scratch import directories_of
 from roost.runtime.node.sensors import Sensors
 from roost.runtime.processes.accounts import NoSuchAccount, account_named, can_switch_user, own_account
@@ -103,7 +103,7 @@ def _slot(args: argparse.Namespace, home: Home, config: Config) -> SlotPlan:
     first, *more = dict.fromkeys(directories_of(config).values())
     execute = next(each for each in (first, home.path, *home.path.parents) if each.is_dir())
     identity = host_identity(
-        config, machine=platform.node(), address="<trial>", started_at=0.0, platform=platform_of(config)
+        config, machine=platform.node(), address="<trial>", started_at=0.0, platform=system_platform(config)
     )
     reading = Sensors.configured(config, execute, tuple(more)).host()
     plan = make_plan(config, reading, identity, zone_offset_s=Clock().zone_offset_s(), as_root=can_switch_user())

@@ -22,6 +22,7 @@ from roost.startd.idleness import Connections
 
 if TYPE_CHECKING:
     from roost.lab.scenario_dags import ScenarioDag
+    from roost.lab.scenario_described import Template
 
 #: What the only machine is called, and the user of a job without a word.
 MACHINE: Final = "machine"
@@ -198,6 +199,8 @@ class Scenario:
     dags: Mapping[str, ScenarioDag] = field(default_factory=dict)
     #: Jobs that are described, for expectations that ask about them.
     described: Mapping[str, Mapping[str, Any]]
+    #: What these are made of: submit descriptions say more under a configuration.
+    templates: Mapping[str, Template] = field(default_factory=dict)
     deeds: tuple[Deed, ...] = ()
     expectations: tuple[Expectation, ...] = ()
 

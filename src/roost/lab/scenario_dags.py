@@ -124,7 +124,7 @@ def jobs_of_node(
 ) -> list[dict[str, Any]]:
     """The jobs of a node, as they are described, at its so manieth try. Raises LabError."""
     before, after = submitter.lines_before(run, node, retry), submitter.lines_after(run, node)
-    made = flow.templates[node.name].jobs(tuple(before), tuple(after))
+    made = flow.templates[node.name].jobs(tuple(before), tuple(after), submitter.config)
     more = {
         "DAGNodeName": node.name,
         "DAGParentNodeNames": ",".join(run.dag.parents[node.name]),
@@ -156,7 +156,7 @@ class Flow:
         self.flow = flow
         self.run = Run(flow.dag, configured_settings(config, {}))
         appends = config.get_bool("DAGMAN_DEFAULT_APPEND_VARS", False)
-        self._submitter = replace(_TEXT_ONLY, append_variables=appends)
+        self._submitter = replace(_TEXT_ONLY, config=config, append_variables=appends)
         self.status = "waiting"
         self.exit_code: int | None = None
         self._world = world

@@ -7,16 +7,18 @@ description of several jobs makes one cluster of them, which is submitted as a w
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
 from roost.classad import ClassAd, ParseError, parse_expression
 from roost.classad.values import fold
+from roost.config import Config
 from roost.lab.durations import seconds_of
 from roost.lab.machines import LabError
-from roost.lab.scenario import OWNER, TRUTHS
+from roost.lab.scenario import OWNER, TRUTHS, Scenario, Submitted
 from roost.lab.submit_files import clusters_of
 from roost.lab.tables import Table
 from roost.lab.text_file import read_text
@@ -50,6 +52,9 @@ _LEFT_OUT: Final = frozenset(
         *("clusterid", "procid", "globaljobid", "qdate", "mytype", "user", "enteredcurrentstatus"),
     )
 )
+_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+#: Universes that Roost does not run.
+_NOT_RUN: Final = {4: "pvm", 8: "mpi", 9: "grid", 11: "parallel", 13: "vm"}
 #: Attributes that a run of the lab has ways of its own to say.
 _BEHAVIOUR: Final = "sim"
 
@@ -65,12 +70,16 @@ class Template:
     text: str | None = None
     file: str = ""
 
-    def jobs(self, arguments: tuple[str, ...] = (), append: tuple[str, ...] = ()) -> list[Mapping[str, Any]]:
-        """Its jobs; `arguments` and `append` are lines before and after those of a description. Raises LabError."""
+    def jobs(
+        self, arguments: tuple[str, ...] = (), append: tuple[str, ...] = (), config: Config | None = None
+    ) -> list[Mapping[str, Any]]:
+        """Its jobs; `arguments` and `append` are lines before and after those of a description, which is read under
+        `config`. Raises LabError.
+        """
         if self.text is None:
             return [{**self.given, **self.truth}]
         owner = str(self.given.get("Owner", OWNER))
-        clusters = clusters_of(self.text, self.file, owner, arguments, append)
+        clusters = clusters_of(self.text, self.file, owner, arguments, append, config=config)
         if len(clusters) != 1 or not clusters[0]:
             raise LabError(f"{self.file}: a description makes one cluster of jobs; this one makes {len(clusters)}")
         return [{**_attributes(ad, self.file), **self.given, **self.truth} for ad in clusters[0]]
@@ -102,9 +111,33 @@ def read_jobs(tables: tuple[Table, ...]) -> Jobs:
                 job.fail(
                     f"the submit description cannot be used: {error}", "submit" if "submit" in job else "description"
                 )
+            for each in made:
+                if (universe := each.get("JobUniverse", 5)) in _NOT_RUN:
+                    what = f"Roost runs no jobs of the {_NOT_RUN[universe]} universe ({universe})"
+                    job.fail(what, "JobUniverse" if "JobUniverse" in job else None)
             groups[name] = names_of(name, len(made))
             described |= zip(groups[name], made, strict=True)
     return Jobs(templates=templates, described=described, groups=groups)
+
+
+def configured(scenario: Scenario, config: Config) -> Scenario:
+    """A scenario whose submit descriptions are read under a configuration. Raises LabError."""
+    found: dict[str, Mapping[str, Any]] = {}
+    for name, template in scenario.templates.items():
+        if template.text is not None:
+            made = template.jobs(config=config)
+            names = names_of(name, len(made))
+            if not scenario.described.keys() >= set(names):
+                raise LabError(f"{template.file}: how many jobs it makes must not depend on the configuration")
+            found |= zip(names, made, strict=True)
+    if not found:
+        return scenario
+
+    def read(jobs: tuple[Submitted, ...]) -> tuple[Submitted, ...]:
+        return tuple(each._replace(described=found.get(each.name.partition("/")[0], each.described)) for each in jobs)
+
+    described = {**scenario.described, **found}
+    return replace(scenario, described=described, jobs=read(scenario.jobs), fetched=read(scenario.fetched))
 
 
 def names_of(name: str, count: int) -> tuple[str, ...]:
@@ -115,6 +148,12 @@ def names_of(name: str, count: int) -> tuple[str, ...]:
 def _template(job: Table) -> Template:
     job.attributes(JOB_KEYS)
     given = {key: _cell(job, key, value) for key, value in job.values.items() if key not in JOB_KEYS}
+    for key in given:
+        if not _NAME.fullmatch(key):
+            job.fail(f"{key!r} is not a name of an attribute; use letters, digits and underscores", key)
+    owner = given.get("Owner", OWNER)
+    if not isinstance(owner, str) or not owner:
+        job.fail(f"Owner is the name of a user; found {owner!r}", "Owner")
     truth = _truth(job)
     if all(key in job for key in SOURCES):
         job.fail("name a submit description by submit, or write it by description, but not both", "submit")

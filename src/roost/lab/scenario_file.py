@@ -94,6 +94,7 @@ def _scenarios(path: Path, root: Table) -> Iterator[Scenario]:
             fetched=tuple(steps.fetched),
             dags=dags,
             described=jobs.described,
+            templates=jobs.templates,
             deeds=tuple(steps.deeds),
             expectations=tuple(steps.expectations),
         )

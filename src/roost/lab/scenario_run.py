@@ -20,6 +20,7 @@ from roost.lab.policy_check import refuse_unreadable
 from roost.lab.scenario import Deed, Expectation, JobExpectation, Order, Scenario, ScenarioMachine, job_of
 from roost.lab.scenario_dags import Flow, dag_misses
 from roost.lab.scenario_deeds import do, slot_named
+from roost.lab.scenario_described import configured
 from roost.lab.scenario_failure import Explainer, timeline
 from roost.lab.scenario_jobs import misses
 from roost.node.host_slots import Starter
@@ -114,8 +115,12 @@ class _World(World):
 
 class _Run:
     def __init__(self, scenario: Scenario, host: Host, coverage: Coverage, width: int) -> None:
-        self.scenario = scenario
         self.host = host
+        #: The knobs of the queue and the matchmaker that are set by now.
+        self.pool_settings = (("NEGOTIATOR_INTERVAL", f"{scenario.cycle_s:g}"), *scenario.settings)
+        self.scenario = scenario
+        pool_config = self._pool_config()
+        self.scenario = scenario = configured(scenario, pool_config)
         self.coverage = coverage
         self.start = BEGINNING + scenario.begins_s
         self.taken: list[tuple[str, Taken]] = []
@@ -130,11 +135,9 @@ class _Run:
         self.ids = {name: number for number, name in self.names.items()}
         #: Machine to the knobs that are set for it by now.
         self.settings = {each.name: (*scenario.settings, *each.settings) for each in scenario.machines}
-        #: The same for the queue and the matchmaker.
-        self.pool_settings = (("NEGOTIATOR_INTERVAL", f"{scenario.cycle_s:g}"), *scenario.settings)
         self.explainer = Explainer(width, coverage.origins)
         machines = tuple(self._plan(each, self._config(each)) for each in scenario.machines)
-        pattern = make_pattern(self._pool_config(), scenario.hardware)
+        pattern = make_pattern(pool_config, scenario.hardware)
         plan = Plan(
             machines=machines,
             jobs=tuple(_logged(job) for job in submitted),

@@ -18,7 +18,9 @@ from roost.lab.scenario_dags import NODE_STATES, STATUSES, ScenarioDag
 from roost.lab.scenario_described import Described, Jobs
 from roost.lab.scenario_jobs import LOGGED
 from roost.lab.tables import Table
+from roost.model.reasons import Reason
 from roost.startd.states import PAIRS
+from roost.startd.transitions import TRANSITIONS
 from roost.starter.states import State as StarterState
 
 _PAIRS: Final = tuple(sorted(str(pair) for pair in PAIRS))
@@ -31,6 +33,9 @@ EXPECT_KEYS: Final = ("state", "for", "job", "jobs", "starter", "transition", "r
 DAG_EXPECT_KEYS: Final = ("status", "exit", "nodes")
 #: Keys of a job that is expected; whatever else is in its table is an expression.
 JOB_EXPECT_KEYS: Final = ("status", "starts", "exits", "log")
+_TRANSITIONS: Final = tuple(
+    sorted({row.number for row in TRANSITIONS}, key=lambda number: (int(number.rstrip("abc")), number))
+)
 _STARTER: Final = ("", *(state.value for state in StarterState))
 #: Keys of a step that are about one slot.
 _OF_SLOTS: Final = frozenset(("update", "vacate", "checkpoint", "match", "expect"))
@@ -293,25 +298,39 @@ def _expect(found: Steps, step: Table, key: str, at_s: float) -> None:
         known = job in found.described or any(job == each.name for each in [*found.jobs, *found.fetched])
         if job and not known and not (name == "job" and found.has_node(job)):
             step.fail(f"there is no job {job!r}; describe it in [jobs.{job}]", key)
-    found.expectations.append(
-        Expectation(
-            at_s=at_s,
-            line=step.line(),
-            machine=step.text("on", ""),
-            slot=slot_of(step),
-            pair=pair,
-            for_s=table.duration("for", 0.0),
-            job=table.text("job", "") if "job" in table else None,
-            transition=str(table.values["transition"]) if "transition" in table else None,
-            reason=table.text("reason", "") if "reason" in table else None,
-            starter=table.choice("starter", _STARTER) if "starter" in table else None,
-            jobs=_jobs(table, step, key, found),
-            dags=_dags(table, step, key, found),
-            hooks=_hooks(table, step, key, found),
-            against=table.text("against", "") or None,
-            values=_values(table, step, key),
-        )
+    expected = Expectation(
+        at_s=at_s,
+        line=step.line(),
+        machine=step.text("on", ""),
+        slot=slot_of(step),
+        pair=pair,
+        for_s=table.duration("for", 0.0),
+        job=table.text("job", "") if "job" in table else None,
+        transition=_transition(table, step, key),
+        reason=table.choice("reason", list(Reason)) if "reason" in table else None,
+        starter=table.choice("starter", _STARTER) if "starter" in table else None,
+        jobs=_jobs(table, step, key, found),
+        dags=_dags(table, step, key, found),
+        hooks=_hooks(table, step, key, found),
+        against=table.text("against", "") or None,
+        values=_values(table, step, key),
     )
+    if pair is None and "for" in table:
+        step.fail("for is how long the slot has to stay in a state; name it by state", key)
+    if not any(name in table for name in ("state", "job", "transition", "reason", "starter")) and not (
+        expected.jobs or expected.dags or expected.hooks or expected.values
+    ):
+        step.fail('it expects nothing, so it cannot fail; say what has to be, such as expect = "Claimed/Busy"', key)
+    found.expectations.append(expected)
+
+
+def _transition(table: Table, step: Table, key: str) -> str | None:
+    if "transition" not in table:
+        return None
+    number = str(table.values["transition"])
+    if number not in _TRANSITIONS:
+        step.fail(f"{number!r} is not the number of a transition; there are: {', '.join(_TRANSITIONS)}", key)
+    return number
 
 
 def _dags(table: Table, step: Table, key: str, found: Steps) -> tuple[DagExpectation, ...]:
@@ -327,6 +346,8 @@ def _dags(table: Table, step: Table, key: str, found: Steps) -> tuple[DagExpecta
         one = Table(step.file, step.lines, (*step.path, key, "dags", name), given, step.what)
         one.known(DAG_EXPECT_KEYS)
         nodes = one.child("nodes", step.what)
+        if not nodes.values and not {"status", "exit"} & given.keys():
+            step.fail(f'nothing is expected of the DAG {name}; say what, for instance {name} = "done"', key)
         for node in nodes.values:
             if node not in found.dags[name].dag.nodes:
                 step.fail(f"the DAG {name} has no node {node!r}", key)
@@ -367,6 +388,8 @@ def _job(given: Table, name: str, step: Table, key: str, found: Steps) -> JobExp
         step.fail(
             f'what is expected of a job is a place or a table such as {{ status = "held" }}; found {value!r}', key
         )
+    if not values:
+        step.fail(f'nothing is expected of the job {name}; say what, for instance {name} = "running"', key)
     place = values.get("status")
     if place is not None and place not in PLACES:
         step.fail(f"a job is in one of the places {', '.join(PLACES)}; found {place!r} for {name}", key)

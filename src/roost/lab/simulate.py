@@ -132,7 +132,7 @@ def prepare(request: Request, host: Host) -> Prepared:
             loaded |= dict.fromkeys((machine.name for machine in made), config)
         _check_names(request, machines)
         notes = list(dict.fromkeys(doubt for each in patterns for doubt in each.doubts))
-        jobs = _jobs(request, machines, notes)
+        jobs = _jobs(request, machines, patterns[0].config, notes)
     except (TraceProblem, ValueError) as error:
         raise LabError(str(error)) from None
     plan = Plan(
@@ -210,7 +210,7 @@ def _recorded(group: Group) -> Mapping[str, OwnerTrace] | None:
     return read_csv(read_text(Path(group.owners)), BEGINNING, file=group.owners)
 
 
-def _jobs(request: Request, machines: Sequence[MachinePlan], notes: list[str]) -> Sequence[Job]:
+def _jobs(request: Request, machines: Sequence[MachinePlan], config: Config, notes: list[str]) -> Sequence[Job]:
     if not request.workload:
         chance = stream(request.seed, "jobs")
         count = round(len(machines) * request.days * JOBS_PER_MACHINE_DAY) if request.jobs is None else request.jobs
@@ -218,7 +218,7 @@ def _jobs(request: Request, machines: Sequence[MachinePlan], notes: list[str]) -
     end = BEGINNING + request.days * 86_400
     policies = {id(slot.policy): slot.policy.expressions for machine in machines for slot in machine.slots}
     asked = " ".join(dict.fromkeys(str(policy) for policy in policies.values()))
-    read = [read_jobs(Path(path), BEGINNING, asked) for path in request.workload]
+    read = [read_jobs(Path(path), BEGINNING, asked, config) for path in request.workload]
     jobs = [job for each in read for job in each.jobs]
     found = [job for job in jobs if job.submitted_at < end]
     if never := sum(each.never_ran for each in read):

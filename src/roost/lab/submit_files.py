@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from roost.classad import ClassAd
+from roost.config import Config
 from roost.config.host import CommandResult
 from roost.config.not_text import joined
 from roost.lab.machines import LabError
@@ -73,13 +74,19 @@ class _Folder:
         return day.year, day.month, day.day
 
 
-def ads_of(text: str, file: str, owner: str = OWNER) -> list[ClassAd]:
-    """The ads of all jobs of a submit file. Raises LabError with all that is wrong with it."""
-    return [ad for cluster in clusters_of(text, file, owner) for ad in cluster]
+def ads_of(text: str, file: str, owner: str = OWNER, config: Config | None = None) -> list[ClassAd]:
+    """The ads of all jobs of a submit file under a configuration. Raises LabError with all that is wrong with it."""
+    return [ad for cluster in clusters_of(text, file, owner, config=config) for ad in cluster]
 
 
 def clusters_of(
-    text: str, file: str, owner: str = OWNER, arguments: tuple[str, ...] = (), append: tuple[str, ...] = ()
+    text: str,
+    file: str,
+    owner: str = OWNER,
+    arguments: tuple[str, ...] = (),
+    append: tuple[str, ...] = (),
+    *,
+    config: Config | None = None,
 ) -> list[list[ClassAd]]:
     """The same by cluster; `arguments` and `append` are those of `read_submission`. Raises LabError."""
     found = read_submission(
@@ -89,6 +96,7 @@ def clusters_of(
         now=0.0,
         owner=owner,
         uid_domain="sim",
+        config=config,
         look_at_files=False,
         arguments=arguments,
         append=append,

@@ -131,7 +131,8 @@ class Table:
         words = list(among)
         value = self.values[key]
         if value not in words:
-            self.fail(f"{key} is one of {', '.join(words)}; found {value!r}", key)
+            there = ", ".join(word or '""' for word in words)
+            self.fail(f"{key} is one of {there}; found {value!r}", key)
         return str(value)
 
     def knob_text(self, name: str) -> str:

@@ -4,7 +4,7 @@ A job ad says what policy may see. What really happens to the job, no policy see
 begin with ``Sim`` and is taken out before anybody else looks at it. Submit files carry the same with a plus sign:
 ``+SimRunTime = 3600``.
 
-How a kind of file becomes ads is a row of `READERS`: a function from its text and name to ads.
+How a kind of file becomes ads is a row of `READERS`: a function from its text, its name and the configuration to ads.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from typing import Any, Final
 from roost.classad import UNDEFINED, ClassAd, Expr, ParseError, evaluate, unparse_value
 from roost.classad.forms import parse_ads
 from roost.classad.values import ListValue
+from roost.config import Config
 from roost.lab.machines import LabError
 from roost.lab.text_file import kind_of, read_text
 from roost.sim.swf import Recorded, WorkloadProblem, read_swf
@@ -38,8 +39,8 @@ _OWN: Final = frozenset(("clusterid", "procid", "globaljobid", "qdate", "mytype"
 _OF_FILES: Final = ("args", "arguments", "in", "out", "err", "userlog", "iwd", "env", "environment", "transferinput")
 
 
-def read_jobs(path: Path, start: float, asked: str = "") -> Recorded:
-    """The jobs of a file. `asked` is the text of what machines ask of jobs.
+def read_jobs(path: Path, start: float, asked: str = "", config: Config | None = None) -> Recorded:
+    """The jobs of a file. `asked` is the text of what machines ask of jobs, `config` what submit files are read under.
 
     Raises LabError with place and remedy, OSError.
     """
@@ -53,28 +54,28 @@ def read_jobs(path: Path, start: float, asked: str = "") -> Recorded:
     except WorkloadProblem as error:
         raise LabError(str(error)) from None
     if found is None:
-        found = Recorded(jobs_of(READERS[suffix](text, str(path)), start, str(path), asked), 0)
+        found = Recorded(jobs_of(READERS[suffix](text, str(path), config), start, str(path), asked), 0)
     if not found.jobs:
         ran = f"; {found.never_ran:,} are recorded that never ran" if found.never_ran else ""
         raise LabError(f"{path}: there is no job in it{ran}")
     return found
 
 
-def _ads(text: str, file: str) -> Iterable[ClassAd]:
+def _ads(text: str, file: str, config: Config | None) -> Iterable[ClassAd]:
     try:
         return list(parse_ads(text))
     except ParseError as error:
         raise LabError(f"{file}: {error}") from None
 
 
-def _submitted(text: str, file: str) -> Iterable[ClassAd]:
+def _submitted(text: str, file: str, config: Config | None) -> Iterable[ClassAd]:
     """Ads as the submit language makes them."""
     from roost.lab.submit_files import ads_of
 
-    return ads_of(text, file)
+    return ads_of(text, file, config=config)
 
 
-READERS: Final[Mapping[str, Callable[[str, str], Iterable[ClassAd]]]] = {
+READERS: Final[Mapping[str, Callable[[str, str, Config | None], Iterable[ClassAd]]]] = {
     ".ads": _ads,
     ".ad": _ads,
     ".json": _ads,

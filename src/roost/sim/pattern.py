@@ -32,7 +32,7 @@ from roost.startd.layout.change import PresentLayout, relayout
 from roost.startd.layout.layout import plan_layout
 from roost.startd.layout.problems import LayoutRefused
 from roost.startd.policy_inputs import SlotPolicy
-from roost.startd.slot_ad.ad import HostIdentity, SlotSettings, host_identity, slot_ad, slot_settings
+from roost.startd.slot_ad.ad import HostIdentity, SlotSettings, host_identity, platform_of, slot_ad, slot_settings
 from roost.startd.slot_ad.config import names_in
 from roost.starter.configured import configured_policy
 from roost.starter.policy_inputs import StarterPolicy

@@ -260,7 +260,8 @@ class Queue:
             name = self.names[JobId(cluster, proc)]
             job = self.jobs[name]
             self.recorder.write(now, "submit", job=name, owner=job.owner, kind=job.kind)
-            self.status[name] = JobStatus(held[proc])
+            self.status[name] = JobStatus.IDLE
+            self._see(name, JobStatus(held[proc]), now)
 
     def _see(self, name: str, status: JobStatus, now: float, *, left: bool = False) -> None:
         """What a job is doing now; a change is recorded."""

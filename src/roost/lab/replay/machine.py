@@ -37,6 +37,7 @@ from roost.runtime.processes.nursery import Nursery
 from roost.runtime.processes.shepherd.processes import kill_family
 from roost.runtime.processes.spawn_order import NotStarted, SpawnOrder
 from roost.sim.own_work import BENCHMARK_S, FETCH_S
+from roost.sim.pattern import platform
 from roost.startd.machine import Step
 from roost.startd.slot_state import SlotState
 from roost.starter.states import State
@@ -207,7 +208,7 @@ class ReplayNode(NodeDaemon):
 
     def platform(self, config: Config) -> dict[str, Any]:
         """As the simulation's machines."""
-        return {"Arch": "X86_64", "OpSys": "LINUX", "HasFileTransfer": True, **self.pool.scenario.hardware.attributes}
+        return {**platform(config), **self.pool.scenario.hardware.attributes}
 
     async def start_nursery(self) -> Nursery:
         """The nursery of the pool."""

@@ -23,6 +23,7 @@ from roost.lab.replay.driven_loop import DrivenLoop, Stuck
 from roost.lab.replay.leftovers import RunDirectory, memory
 from roost.lab.replay.pool import CLIENT, ReplayPool, Stage
 from roost.lab.scenario import Deed, Scenario
+from roost.lab.scenario_described import configured
 from roost.model.starter import HookPoint
 from roost.runtime.processes.accounts import can_switch_user
 from roost.sim.job_changes import JobChange
@@ -165,9 +166,10 @@ class Replays:
 
     async def _replayed(self, scenario: Scenario) -> Replay:
         loop, start = self._loop, BEGINNING + scenario.begins_s
+        settings = _Settings(scenario, self._host)
+        scenario = configured(scenario, settings.plain())
         pool = ReplayPool(self._stage, scenario, start)
         self._passed_s = lambda: pool.passed_s
-        settings = _Settings(scenario, self._host)
         try:
             with loop.held():
                 await pool.open(loop, settings.first)
@@ -220,6 +222,10 @@ class _Settings:
         self._scenario = scenario
         self._host = host
         self._settings = scenario.settings
+
+    def plain(self) -> Config:
+        """The configuration as the scenario has it."""
+        return self._config()
 
     def first(self, hooks: Path, script: Callable[[Path], Path]) -> Config:
         """The configuration at the beginning; `script` makes the programs around jobs."""

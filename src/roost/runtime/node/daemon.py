@@ -43,7 +43,7 @@ from roost.runtime.node.fetching import Fetching
 from roost.runtime.node.impediments import AGAIN_S, Impediments
 from roost.runtime.node.inventories import Inventories
 from roost.runtime.node.load_log import log_loads
-from roost.runtime.node.messages import platform_of
+from roost.runtime.node.messages import system_platform
 from roost.runtime.node.orders import NodeOrders
 from roost.runtime.node.outbox import SHORT_LEASE_S, Outbox
 from roost.runtime.node.queue_requests import QueueRequests
@@ -221,7 +221,7 @@ class NodeDaemon:
 
     def platform(self, config: Config) -> dict[str, Any]:
         """What the slots' ads say of the system."""
-        return platform_of(config)
+        return system_platform(config)
 
     # -- life ----------------------------------------------------------------------------------------
 

@@ -7,10 +7,10 @@ from typing import Any
 
 from roost.config import Config
 from roost.model import effects as ef
-from roost.model.compatible import CONDOR_VERSION
 from roost.node.claim_news import claim_answered
 from roost.node.machine import NodeSlot
 from roost.schedd import events as ev
+from roost.startd.slot_ad.ad import platform_of
 from roost.wire import messages as m
 from roost.wire.ads import ad_data
 
@@ -60,16 +60,6 @@ def activation_answer(effect: ef.SendActivationReply) -> tuple[str, m.Activation
     return schedd, m.ActivationAnswered(claim_id=claim_id, run=run, accepted=effect.accepted, refusal=text)
 
 
-def platform_of(config: Config) -> dict[str, Any]:
-    """Attributes of the machine that its configuration, or else the system, says."""
-    found: dict[str, Any] = {
-        "Arch": config.get("ARCH") or platform.machine().upper(),
-        "OpSys": config.get("OPSYS") or platform.system().upper(),
-        "HasFileTransfer": True,
-        "HasJobDeferral": True,
-        "CondorVersion": CONDOR_VERSION,
-    }
-    version = config.get("OPSYSANDVER")
-    if version:
-        found["OpSysAndVer"] = version
-    return found
+def system_platform(config: Config) -> dict[str, Any]:
+    """Attributes of this machine that its configuration says, or else the system."""
+    return platform_of(config, architecture=platform.machine().upper(), system=platform.system().upper())

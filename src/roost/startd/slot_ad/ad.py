@@ -19,6 +19,7 @@ from typing import Any, Final
 
 from roost.classad import ClassAd, Expr, parse_expression
 from roost.config import Config
+from roost.model.compatible import CONDOR_VERSION
 from roost.model.slots import SlotId, SlotKind, SlotShape, SlotSize
 from roost.startd.idleness import Idleness
 from roost.startd.layout.at_work import MachineSlots
@@ -71,6 +72,21 @@ def host_identity(
         filesystem_domain=config.get("FILESYSTEM_DOMAIN") or machine,
         platform=platform,
     )
+
+
+def platform_of(config: Config, *, architecture: str, system: str) -> dict[str, Any]:
+    """Attributes of a machine that its configuration says, or else the system: `architecture` and `system`."""
+    found: dict[str, Any] = {
+        "Arch": config.get("ARCH") or architecture,
+        "OpSys": config.get("OPSYS") or system,
+        "HasFileTransfer": True,
+        "HasJobDeferral": True,
+        "CondorVersion": CONDOR_VERSION,
+    }
+    version = config.get("OPSYSANDVER")
+    if version:
+        found["OpSysAndVer"] = version
+    return found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
