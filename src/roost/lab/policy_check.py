@@ -1,4 +1,4 @@
-"""A look at a policy before machines live by it: expressions that cannot be read are refused, each with its place."""
+"""A look at a configuration before machines live by it: what daemons refuse is refused here, each with its place."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ from roost.classad import ParseError, Syntax, parse_expression
 from roost.config import Config, ConfigError
 from roost.lab.machines import LabError
 from roost.policy.catalogue.machine import STARTD, STARTER
+from roost.runtime.start_checks import errors
 
 
 def refuse_unreadable(config: Config) -> None:
-    """Raise LabError for every policy expression of the machine and of its starters that cannot be read."""
+    """Raise LabError for all that daemons would refuse, and for each policy expression that cannot be read."""
     problems = []
     for row in (*STARTD, *STARTER):
         subsystem = row.evaluated_by.upper()
@@ -24,5 +25,7 @@ def refuse_unreadable(config: Config) -> None:
             problems.append(f"{found.span.chain()}: {row.name} is not an expression: {error}")
         except ConfigError as error:
             problems.append(str(error))
+    # The expressions above are told with what is wrong inside of them.
+    problems = problems or [str(one) for one in errors(config)]
     if problems:
         raise LabError("\n".join(problems))
