@@ -15,7 +15,9 @@ from roost.wire.verbs import VERBS, asked_verb
 ADMINISTRATORS = frozenset(("root", "admin"))
 #: What users may ask for; of `act` the queue looks at each job.
 OF_USERS = {
-    Daemon.QUEUE: {"act", "autocluster", "cell", "cell-log", "history", "overview", "query", "submit", "summary"},
+    Daemon.QUEUE: {
+        *("act", "autocluster", "cell", "cell-log", "history", "overview", "query", "submit", "summary", "under-way"),
+    },
     Daemon.MACHINE: {"ads", "origins", "story"},
     Daemon.CENTRAL: {"ads", "advertise", "audit", "cycle", "explain-job", "explain-slot", "userprio"},
 }
