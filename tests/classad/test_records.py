@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import dataclasses
 import pickle
+import sys
 from dataclasses import FrozenInstanceError
 from typing import Any, ClassVar
 
@@ -146,3 +147,30 @@ def test_a_class_that_takes_the_constructor_over_makes_objects_of_its_own() -> N
     assert type(Late(number=2)) is Late
     with pytest.raises(FrozenInstanceError):
         made.number = 2  # type: ignore[misc]
+
+
+def test_a_record_made_near_the_limit_of_recursion_is_too_deep_and_nothing_else():
+    @records.dataclass(frozen=True, slots=True)
+    class Four:
+        a: int
+        b: int
+        c: int
+        d: int
+
+    Four(1, 2, 3, 4)
+    limit = sys.getrecursionlimit()
+
+    def down(left: int) -> None:
+        if left:
+            down(left - 1)
+        else:
+            Four(1, 2, 3, 4)
+
+    outcomes = set()
+    for depth in range(limit - 120, limit):
+        try:
+            down(depth)
+            outcomes.add("made")
+        except RecursionError:
+            outcomes.add("too deep")
+    assert outcomes == {"made", "too deep"}

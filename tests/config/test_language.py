@@ -194,7 +194,7 @@ def test_diagnostics_beyond_their_limit_are_counted() -> None:
         ("NUM_SLOT_TYPE_1 = 3", Code.NEAR_MISS),
         ("SLOTTYPE_12 = cpus=1", Code.NEAR_MISS),
         ("VM1_STARTD_ATTRS = x", Code.DEPRECATED_NAME),
-        ("HOSTALLOW_READ = *", Code.DEPRECATED_NAME),
+        ("HOSTALLOW_READ = *", Code.WITHOUT_EFFECT),
         ("SLOT1_START = True", Code.SLOT_PREFIX_IGNORED),
         ("START = $(MyMacro)", Code.UNDEFINED_MACRO),
         ("A = $INT(nope)", Code.FUNCTION_FAILED),

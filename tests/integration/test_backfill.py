@@ -140,6 +140,7 @@ def test_a_matched_slot_is_rid_of_its_backfill_before_its_queue_asks_for_it(plac
             os.kill(central, signal.SIGCONT)
             os.kill(queue, signal.SIGCONT)
         pool.wait(cluster)
+        eventually(lambda: "11" in _numbers(pool), "the record of the start")
         numbers = _numbers(pool)
         assert numbers[numbers.index("28") :][:5] == ["28", "29", "32", "9", "11"]
 

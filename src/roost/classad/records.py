@@ -167,10 +167,11 @@ def _init_of(cls: type) -> Callable[..., None]:
         # While it is made it is of a class that is laid out alike and lets its fields be set: that is much faster.
         known |= {"_become": _CLASS.__set__, "_cls": cls}
         known["_twin"] = type(f"{cls.__name__}InTheMaking", (), {"__slots__": tuple(shape.fields)})
-        by_twin = ["_become(self, _twin)", *(each.strip() for each in sets), "self.__class__ = _cls"]
         stores = [
             " if self.__class__ is _cls:",
-            *(f"  {each}" for each in by_twin),
+            *_or_too_deep("_become(self, _twin)"),
+            *(f" {each}" for each in sets),
+            *_or_too_deep("self.__class__ = _cls"),
             " else:",
             *(f" {each}" for each in stores),
         ]
@@ -182,6 +183,12 @@ def _init_of(cls: type) -> Callable[..., None]:
     init.__qualname__ = f"{cls.__qualname__}.__init__"
     init.__module__ = cls.__module__
     return init
+
+
+def _or_too_deep(statement: str) -> list[str]:
+    """A change of class. Near the limit of recursion it fails with a TypeError: layouts cannot be compared there."""
+    error = 'raise RecursionError("maximum recursion depth exceeded") from None'
+    return ["  try:", f"   {statement}", "  except TypeError:", f"   {error}"]
 
 
 # -- the other methods -------------------------------------------------------------------------------------------------

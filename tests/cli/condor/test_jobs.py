@@ -339,8 +339,8 @@ HEAVY_TO_SUBMIT = (
     "roost.classad.compiler", "roost.classad.functions", "roost.classad.tracing", "roost.classad.translator",
     "roost.config.checking", "roost.config.explaining",
 )  # fmt: skip
-#: Modules of Roost and of the standard library that it imports at most.
-MODULES_TO_SUBMIT_MAX = 225
+#: Modules of Roost and of the standard library that it imports at most, packages included.
+MODULES_TO_SUBMIT_MAX = 228
 
 
 def test_a_submission_imports_what_it_needs_and_no_more(desk: Desk) -> None:
