@@ -195,8 +195,8 @@ def test_the_end_of_a_claim_waits_for_the_report_of_its_run() -> None:
         (VacateCode.USER_VACATE_JOB, True, False, True),
         (VacateCode.JOB_POLICY, True, False, True),
         (VacateCode.SYSTEM_POLICY, True, False, True),
-        # By the starter's own policy, and by PREEMPT.
-        (VacateCode.STARTD_PREEMPT_EXPRESSION, True, False, True),
+        # By the starter's own policy, which would evict the same job again, and by PREEMPT.
+        (VacateCode.STARTD_PREEMPT_EXPRESSION, True, False, False),
         (VacateCode.STARTD_PREEMPT_EXPRESSION, True, True, False),
         (VacateCode.USER_VACATE_JOB, True, True, False),
         (VacateCode.USER_VACATE_JOB, False, False, False),

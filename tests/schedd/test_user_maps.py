@@ -55,8 +55,8 @@ CLASSAD_USER_MAPDATA_here @=end
     assert (maps.get("here") or {}).get("bob") == "b"
     assert maps.get("gone") is None and maps.get("other") is None
     assert len(wrong) == 2
-    assert "cannot read /maps/gone" in wrong[0]
-    assert "neither CLASSAD_USER_MAPFILE_none nor _MAPDATA_none is set" in wrong[1]
+    assert "cannot read /maps/gone" in wrong[0].message
+    assert "neither it nor CLASSAD_USER_MAPDATA_none is set" in wrong[1].message
 
 
 def test_a_queue_says_what_is_wrong_with_its_maps() -> None:

@@ -151,8 +151,8 @@ async def _run(context: RoleContext, make: Make, tell: Callable[[str], None]) ->
     await bus.close()
 
 
-_LAYOUT: Final = "startd.layout"
-_RESOURCES: Final = "startd.layout_resources"
+_LAYOUT: Final = "startd.layout.layout"
+_RESOURCES: Final = "startd.layout.resources"
 
 
 def waits_for_restart(started: Config, fresh: Config) -> list[str]:

@@ -53,9 +53,7 @@ _SUMMED: Final = tuple(
 #: How often a run is ordered from a machine that does not know it.
 _ORDERS_MAX: Final = 5
 #: Evictions that are about the job only.
-_CLAIM_STAYS: Final = (
-    VacateCode.JOB_POLICY, VacateCode.SYSTEM_POLICY, VacateCode.USER_VACATE_JOB, VacateCode.STARTD_PREEMPT_EXPRESSION,
-)  # fmt: skip
+_CLAIM_STAYS: Final = (VacateCode.JOB_POLICY, VacateCode.SYSTEM_POLICY, VacateCode.USER_VACATE_JOB)
 #: What a job's ad says of the start of its run.
 _OF_START: Final = (
     "NumShadowStarts", "JobRunCount", "ShadowBday", "JobCurrentStartDate", "JobStartDate", "RemoteHost",
@@ -445,8 +443,8 @@ def _claim_free(turn: Turn, holder: Holder, claim: HeldClaim, event: RunEnded) -
 def _goes_on(event: RunEnded) -> bool:
     """Whether the claim is good for another job: the machine does not end it, and nothing was wrong there.
 
-    A job that the queue had vacated leaves its claim to the queue (states.md §6, deactivation), and so does one that
-    the starter evicted by its own policy (hooks.md §7.5).
+    A job that the queue had vacated leaves its claim to the queue. After STARTER_EVICT the claim is given back: the same
+    job would begin on it and be evicted again and again, while others wait.
     """
     if event.closing:
         return False
