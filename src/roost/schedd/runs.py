@@ -443,8 +443,8 @@ def _claim_free(turn: Turn, holder: Holder, claim: HeldClaim, event: RunEnded) -
 def _goes_on(event: RunEnded) -> bool:
     """Whether the claim is good for another job: the machine does not end it, and nothing was wrong there.
 
-    A job that the queue had vacated leaves its claim to the queue. After STARTER_EVICT the claim is given back: the same
-    job would begin on it and be evicted again and again, while others wait.
+    A job that the queue had vacated leaves its claim to the queue. After STARTER_EVICT the claim is given back: the
+    same job would begin on it and be evicted again and again, while others wait.
     """
     if event.closing:
         return False
