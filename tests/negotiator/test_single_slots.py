@@ -65,6 +65,9 @@ class StillShelf:
     def ranks(self, row: int) -> tuple[float, float]:
         return self.own[row]
 
+    def place(self, row: int) -> tuple[int, ...]:
+        return (row,)
+
     def leaves_ranks(self, ad: ClassAd) -> bool:
         return all(ad.cell(name) is MISSING for name in SAY | OF_JOBS)
 

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from operator import itemgetter
 from typing import Final, Protocol
 
 import numpy as np
@@ -68,6 +69,9 @@ class Shelf(Protocol):
 
     def ranks(self, row: int) -> tuple[float, float]:
         """The matchmaker's two ranks of a slot where no request has a say in them."""
+
+    def place(self, row: int) -> tuple[int, ...]:
+        """Which of equal slots is first: the one with the least."""
 
     def leaves_ranks(self, ad: ClassAd) -> bool:
         """Whether a request has no say in the matchmaker's ranks."""
@@ -183,14 +187,15 @@ class SingleSlots:
                 have += mine
 
     def _ask_all(self, walk: Walk) -> None:
-        """Ask everybody: the request has a say in who is best; of equals the first row is, as in a table."""
+        """Ask everybody: the request has a say in who is best; of equals the first is, whatever others rank them."""
         found = []
         for row in walk.rows:
             slot = self._asked(walk, row)
             if slot is not None:
-                found.append((self._key(slot, walk.ad), -row))
-        found.sort(reverse=True)
-        walk.found, walk.keys = [-row for _, row in found], [key for key, _ in found]
+                found.append((self._key(slot, walk.ad), row))
+        found.sort(key=lambda each: self.shelf.place(each[1]))
+        found.sort(key=itemgetter(0), reverse=True)
+        walk.found, walk.keys = [row for _, row in found], [key for key, _ in found]
         walk.done = True
 
     def _asked(self, walk: Walk, row: int) -> ClassAd | None:

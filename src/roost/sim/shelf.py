@@ -355,6 +355,12 @@ class LiveShelf:
         assert found is not None and found.offer is not None
         return -found.offer[0], -found.offer[1]
 
+    def place(self, row: int) -> tuple[int, ...]:
+        """See `Shelf`."""
+        found = self._rows[row]
+        assert found is not None and found.offer is not None
+        return found.offer[2]
+
     def leaves_ranks(self, ad: ClassAd) -> bool:
         """See `Shelf`."""
         if not self._terms.say.isdisjoint(ad.cells):
