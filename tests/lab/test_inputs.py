@@ -139,7 +139,7 @@ def test_a_pool_without_slots_is_refused_and_shares_that_count_for_nothing_are_t
 def test_a_bad_number_of_slots_names_its_knob_once(value: str) -> None:
     with pytest.raises(LabError) as caught:
         plan_of(Request(configs=("/x",), machines=1), MemoryHost(files={"/x": f"NUM_SLOTS = {value}\n"}))
-    assert str(caught.value).startswith("/x:1:1: NUM_SLOTS: ")
+    assert str(caught.value).startswith("/x:1:1: error: NUM_SLOTS: ")
     assert str(caught.value).count("NUM_SLOTS") == 1
 
 

@@ -239,7 +239,7 @@ def _near_of_member(base: str) -> str | None:
         if start is None or start < 0:
             continue
         for at in range(len(base) - 1, start - 1, -1):
-            meant = near_among(base[at:], endings, length_min=4) if base[at] == "_" else None
+            meant = near_among(base[at:], endings, length_min=5) if base[at] == "_" else None
             if meant is not None:
                 return base[:at] + meant
     return None
