@@ -177,7 +177,7 @@ def show(answer: JobAnswer) -> None:
     if not answer.at_once:
         for sentence in ("", *answer.unknown) if answer.unknown else ():
             say(sentence)
-        # That slots are free is no news to a job that is not offered to them.
+        # Free slots are no reason where the queue does not offer the job to them.
         if answer.verdict is not None and not (answer.full and answer.verdict.fits):
             say("")
             _show_verdict(answer.verdict)

@@ -120,7 +120,7 @@ def remedies(record: dict[str, Any], causes: set[str], name: str = "ID") -> list
     """What users and administrators can do about limits, priorities and users of slots; `causes` are the groups'."""
     besides = record.get("besides", {})
     of_limits = list(_of_limits(record, besides))
-    # Slots of other users help nobody who may have no more of them.
+    # A user at a limit may have no more slots, so those of other users are no remedy.
     busy = not of_limits and bool(causes & _IN_USE or {"preemption-requirements", "own-slot"} & set(besides))
     if of_limits:
         return [*of_limits, *_among_own(record, name)]

@@ -151,20 +151,18 @@ async def _run(context: RoleContext, make: Make, tell: Callable[[str], None]) ->
     await bus.close()
 
 
-_LAYOUT: Final = "startd.layout.layout"
-_RESOURCES: Final = "startd.layout.resources"
-
-
 def waits_for_restart(started: Config, fresh: Config) -> list[str]:
     """What is set otherwise than when a daemon started, and counts only from its next start."""
     from roost.config.knob import Reload
     from roost.config.knobs import find
+    from roost.startd.layout import layout, resources
 
     changed = {name: knob for name in changed_names(started, fresh) if (knob := find(name)) is not None}
     late = [name for name, knob in changed.items() if knob.reload is Reload.RESTART]
-    if any(changed[name].read_by in (_RESOURCES, _LAYOUT) for name in late):
+    lays_out, divides = (module.__name__.removeprefix("roost.") for module in (layout, resources))
+    if any(changed[name].read_by in (lays_out, divides) for name in late):
         # Slots are not laid out anew with what the machine does not divide yet.
-        late += [name for name, knob in changed.items() if knob.read_by == _LAYOUT and name not in late]
+        late += [name for name, knob in changed.items() if knob.read_by == lays_out and name not in late]
     return late
 
 

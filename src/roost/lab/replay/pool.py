@@ -117,10 +117,10 @@ class MutedBus(Bus):
 
 
 class ReplayCentral(CentralDaemon):
-    """The central manager of a pool of whose accounts nobody asks."""
+    """The central manager of a replay, which keeps the accounts of users to itself."""
 
     async def show_accounts(self) -> None:
-        """Charge users also while nothing is asked for, and show the accounts to nobody."""
+        """Charge users also while no job asks for a slot, and publish no accounts."""
         while True:
             await asyncio.sleep(ACCOUNTS_EVERY_S)
             await self.deciding.over()
