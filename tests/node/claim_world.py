@@ -28,11 +28,13 @@ from roost.schedd import effects as qef
 from roost.schedd import events as qev
 from roost.schedd.identifiers import JobId
 from roost.schedd.queue import Queue
+from roost.sim.disk import Disk
 from roost.startd.states import State
 from roost.wire import messages as m
 from roost.wire.ads import ad_data
 from tests.node.kit import NOW, SENSED, machine
-from tests.schedd.queue_world import SETTINGS, Disk, source
+from tests.schedd.kit import SETTINGS, source
+from tests.schedd.soundness import Past
 
 #: How often queue and machine look after themselves, s.
 TICK_S = 5.0
@@ -80,6 +82,7 @@ class World:
         self._arrives = {"queue": NOW, "node": NOW}
         self._timers: dict[Any, float] = {}
         self.disk = Disk()
+        self.past = Past()
         self.queue = Queue(SETTINGS, self.now)
         self.machine = machine(policy, cores=1)
         self.reports = Reports()
@@ -165,6 +168,7 @@ class World:
     def feed(self, event: qev.Event) -> None:
         step = self.queue.step(event, self.now)
         self.disk.keep(step.changes)
+        self.past.took(step)
         for effect in step.effects:
             if not isinstance(effect, qef.Reply | qef.OfferJobs | qef.Decline | qef.ForgetFiles):
                 _, message = order_to(effect, SETTINGS.name, SETTINGS.alive_interval_s)
@@ -293,10 +297,10 @@ class World:
         return f"{number}.0"
 
     def is_done(self, name: str) -> bool:
-        return JobId.read(name) in [job for job, _ in self.disk.history]
+        return JobId.read(name) in [job for job, _ in self.past.history]
 
     def restart_queue(self) -> None:
         """The queue is killed and starts again."""
-        self.queue = self.disk.load(self.now, self.queue.book.next_cluster)
-        self.feed(qev.Started(claims=tuple(self.disk.claims[key] for key in sorted(self.disk.claims))))
+        self.queue = self.disk.load(SETTINGS, self.now, self.queue.book.next_cluster)
+        self.feed(qev.Started(claims=self.disk.kept_claims))
         self.feed(qev.SignificantChanged(attributes=("Boss",)))

@@ -99,7 +99,7 @@ def test_a_queue_that_is_killed_while_it_waits_starts_no_job_twice_at_a_time(
     assert world.run(3600, lambda: world.is_done(boss)), world.numbers
     assert world.evictions.get(old, 0) <= 1 + len(killed_s)
     assert world.run(3600, lambda: world.starts[old] >= 2)
-    assert len([job for job, _ in world.disk.history]) == 1
+    assert len([job for job, _ in world.past.history]) == 1
 
 
 def test_a_job_that_is_removed_while_it_waits_for_a_slot_spares_the_running_job() -> None:

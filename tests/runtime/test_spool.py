@@ -18,37 +18,26 @@ from roost.runtime.queue.transfer_limits import SILENT_S, TransferLimits
 from roost.schedd.identifiers import JobId
 from roost.schedd.queue import Queue
 from roost.wire.messages import AskFiles, FilePart, Files, FileTaken, GetFile, OutputDone, PutFile
-from tests.schedd.queue_world import World, source
+from tests.schedd.kit import Driven, source
 
 SECRET = b"s"
 _NAME = STDOUT
 
 
-def _spool(directory: Path, world: World, secret: bytes = SECRET) -> Spool:
+def _spool(directory: Path, driven: Driven, secret: bytes = SECRET) -> Spool:
     directory.mkdir(exist_ok=True)
     deputies = Deputies()
     # There are no users but this one.
     deputies.are_needed = False
     spool = Spool(directory, deputies, secret=secret)
-    spool.sweep(world.queue)
+    spool.sweep(driven.queue)
     return spool
 
 
-def _runs(world: World, jobs: int, **attributes: object) -> list[tuple[str, str]]:
+def _runs(driven: Driven, jobs: int, **attributes: object) -> list[tuple[str, str]]:
     """Jobs that run: names of their runs and of their machines."""
-    cluster = world.submit(source(jobs, **attributes))
-    while world.match():
-        pass
-    while any(world.to_node.values()) or any(world.to_queue.values()):
-        for name in world.nodes:
-            world.deliver_order(name)
-            world.deliver_word(name)
-    found = []
-    for proc in range(jobs):
-        job = world.queue.book.find(JobId(cluster, proc))
-        assert job is not None and job.run
-        found.append((job.run, world.queue.holder.claims[job.claim_id].node))
-    return found
+    driven.submit(source(jobs, **attributes))
+    return [(driven.start().run, "a") for _ in range(jobs)]
 
 
 def _item(size: int, name: str = _NAME) -> bytes:
@@ -77,15 +66,15 @@ def _in_loop(work: Callable[[], Awaitable[None]]) -> None:
 
 
 def test_what_a_killed_daemon_kept_of_jobs_that_had_left_is_swept_away(tmp_path: Path) -> None:
-    world = World()
-    cluster = world.submit(source(4))
+    driven = Driven()
+    cluster = driven.submit(source(4))
     kept = [f"{cluster}.0", f"{cluster}.1.new", f"{cluster}.2", "history", "job_queue.log.1"]
     left = [f"{cluster}.5", f"{cluster}.5.new", f"{cluster}.5.old", f"{cluster + 1}.0", f"{cluster}.2.old"]
     for name in (*kept, *left, f"{cluster}.3.old"):
         (tmp_path / name / "deep").mkdir(parents=True)
 
     async def sweep() -> None:
-        _spool(tmp_path, world)
+        _spool(tmp_path, driven)
 
     # What is removed beside is waited for at the end.
     asyncio.run(sweep())
@@ -94,18 +83,18 @@ def test_what_a_killed_daemon_kept_of_jobs_that_had_left_is_swept_away(tmp_path:
 
 
 def test_runs_that_write_one_file_do_not_meet(tmp_path: Path) -> None:
-    world = World()
-    runs = _runs(world, 4, Iwd=str(tmp_path), Out="same.out")
-    spool = _spool(tmp_path / "spool", world)
-    other = _spool(tmp_path / "other", world, b"of another pool, whose runs have the same names")
+    driven = Driven()
+    runs = _runs(driven, 4, Iwd=str(tmp_path), Out="same.out")
+    spool = _spool(tmp_path / "spool", driven)
+    other = _spool(tmp_path / "other", driven, b"of another pool, whose runs have the same names")
 
     async def write() -> None:
         writers = [(each, run) for each in (spool, other) for run in runs]
         for number, (each, run) in enumerate(writers):
-            taken = await _put(each, world.queue, run, item=_item(8), data=b"%04d" % number)
+            taken = await _put(each, driven.queue, run, item=_item(8), data=b"%04d" % number)
             assert (taken.error, taken.offset) == ("", 4)
         for number, (each, run) in enumerate(writers):
-            taken = await _put(each, world.queue, run, item=_item(8), offset=4, data=b"%04d" % number, last=True)
+            taken = await _put(each, driven.queue, run, item=_item(8), offset=4, data=b"%04d" % number, last=True)
             assert (taken.error, taken.offset) == ("", 8)
             assert (tmp_path / "same.out").read_bytes() == b"%04d%04d" % (number, number)
 
@@ -114,14 +103,14 @@ def test_runs_that_write_one_file_do_not_meet(tmp_path: Path) -> None:
 
 
 def test_requests_that_were_sent_again_are_done_in_their_order(tmp_path: Path) -> None:
-    world = World()
-    (run,) = _runs(world, 1, Iwd=str(tmp_path), Out="out")
-    spool = _spool(tmp_path / "spool", world)
+    driven = Driven()
+    (run,) = _runs(driven, 1, Iwd=str(tmp_path), Out="out")
+    spool = _spool(tmp_path / "spool", driven)
 
     async def write() -> None:
         # The machine had no answer in time, and asked again, and again.
-        first = [_put(spool, world.queue, run, item=_item(8), data=b"1234") for _ in range(3)]
-        last = [_put(spool, world.queue, run, item=_item(8), offset=4, data=b"5678", last=True) for _ in range(3)]
+        first = [_put(spool, driven.queue, run, item=_item(8), data=b"1234") for _ in range(3)]
+        last = [_put(spool, driven.queue, run, item=_item(8), offset=4, data=b"5678", last=True) for _ in range(3)]
         answers = await asyncio.gather(*first, *last)
         assert [each.error for each in answers] == [""] * 6
         assert [each.offset for each in answers] == [4, 4, 4, 8, 0, 0], "what is over is begun again, or left"
@@ -134,15 +123,15 @@ def test_requests_that_were_sent_again_are_done_in_their_order(tmp_path: Path) -
 
 
 def test_a_transfer_goes_on_after_the_queue_was_killed(tmp_path: Path) -> None:
-    world = World()
-    (run,) = _runs(world, 1, Iwd=str(tmp_path), Out="out")
+    driven = Driven()
+    (run,) = _runs(driven, 1, Iwd=str(tmp_path), Out="out")
 
     async def write() -> None:
-        await _put(_spool(tmp_path / "spool", world), world.queue, run, item=_item(8), data=b"1234")
-        world.restart()
-        again = _spool(tmp_path / "spool", world)
-        again.tidy(world.queue)
-        taken = await _put(again, world.queue, run, item=_item(8), offset=4, data=b"5678", last=True)
+        await _put(_spool(tmp_path / "spool", driven), driven.queue, run, item=_item(8), data=b"1234")
+        driven.restart()
+        again = _spool(tmp_path / "spool", driven)
+        again.tidy(driven.queue)
+        taken = await _put(again, driven.queue, run, item=_item(8), offset=4, data=b"5678", last=True)
         assert (taken.error, taken.offset) == ("", 8)
 
     _in_loop(write)
@@ -150,32 +139,28 @@ def test_a_transfer_goes_on_after_the_queue_was_killed(tmp_path: Path) -> None:
 
 
 def test_of_a_run_that_is_over_no_unfinished_file_is_left(tmp_path: Path) -> None:
-    world = World()
-    runs = _runs(world, 3, Iwd=str(tmp_path), Out="out")
+    driven = Driven()
+    runs = _runs(driven, 3, Iwd=str(tmp_path), Out="out")
     (tmp_path / ".roost-0123456789abcdef.part").write_text("somebody else's")
 
     def parts() -> int:
         return len(list(tmp_path.glob(".roost-*.part")))
 
     async def write() -> None:
-        spool = _spool(tmp_path / "spool", world)
+        spool = _spool(tmp_path / "spool", driven)
         for run in runs:
-            await _put(spool, world.queue, run, item=_item(8), data=b"1234")
+            await _put(spool, driven.queue, run, item=_item(8), data=b"1234")
         assert parts() == 4
-        node = world.nodes[runs[0][1]]
-        (slot,) = [slot for slot, run in node.runs.items() if run == runs[0][0]]
-        world.feed(node.ends(slot, world.now, "evict"))
-        await _quiet(spool, world.queue, lambda: parts() == 3)
+        driven.end(driven.job(1, 0), "evict", closing=True)
+        await _quiet(spool, driven.queue, lambda: parts() == 3)
         # The queue is killed; when it is back another run is over, of which it knows only by what it has noted.
-        node = world.nodes[runs[1][1]]
-        (slot,) = [slot for slot, run in node.runs.items() if run == runs[1][0]]
-        world.feed(node.ends(slot, world.now, "evict"))
-        world.restart()
-        spool = _spool(tmp_path / "spool", world)
-        await _quiet(spool, world.queue, lambda: parts() == 2)
-        late = await _put(spool, world.queue, runs[1], item=_item(8), data=b"1234")
+        driven.end(driven.job(1, 1), "evict", closing=True)
+        driven.restart()
+        spool = _spool(tmp_path / "spool", driven)
+        await _quiet(spool, driven.queue, lambda: parts() == 2)
+        late = await _put(spool, driven.queue, runs[1], item=_item(8), data=b"1234")
         assert "no longer known" in late.error
-        taken = await _put(spool, world.queue, runs[2], item=_item(8), offset=4, data=b"5678", last=True)
+        taken = await _put(spool, driven.queue, runs[2], item=_item(8), offset=4, data=b"5678", last=True)
         assert taken.offset == 8
 
     _in_loop(write)
@@ -184,24 +169,24 @@ def test_of_a_run_that_is_over_no_unfinished_file_is_left(tmp_path: Path) -> Non
 
 
 def test_what_a_run_saves_takes_the_place_of_what_was_there_whole(tmp_path: Path) -> None:
-    world = World()
-    ((run, node),) = _runs(world, 1, Iwd=str(tmp_path))
+    driven = Driven()
+    ((run, node),) = _runs(driven, 1, Iwd=str(tmp_path))
     job = JobId.read(run.partition("#")[0])
 
     async def save() -> None:
-        spool = _spool(tmp_path / "spool", world)
+        spool = _spool(tmp_path / "spool", driven)
 
         async def put(transfer: str, name: str, data: bytes) -> None:
             begin = PutFile(run=run, item=_item(len(data), name), to="spool", transfer=transfer)
-            assert await spool.serve(begin, world.queue, node) == FileTaken()
+            assert await spool.serve(begin, driven.queue, node) == FileTaken()
             message = PutFile(
                 run=run, item=_item(len(data), name), data=data, last=True, begun=True, to="spool", transfer=transfer
             )
-            answer = await spool.serve(message, world.queue, node)
+            answer = await spool.serve(message, driven.queue, node)
             assert isinstance(answer, FileTaken) and not answer.error, answer
 
         async def done(transfer: str) -> None:
-            answer = await spool.serve(OutputDone(run=run, to="spool", transfer=transfer), world.queue, node)
+            answer = await spool.serve(OutputDone(run=run, to="spool", transfer=transfer), driven.queue, node)
             assert answer == FileTaken()
 
         await put("1", "a", b"first")
@@ -214,7 +199,7 @@ def test_what_a_run_saves_takes_the_place_of_what_was_there_whole(tmp_path: Path
         await done("3")
         assert {each.name: each.read_bytes() for each in spool.kept(job).iterdir()} == {"a": b"third"}
         assert [each.name for each in (tmp_path / "spool").iterdir() if each.is_dir()] == [str(job)]
-        wrong = await spool.serve(OutputDone(run=run, to="spool", transfer="../../x"), world.queue, node)
+        wrong = await spool.serve(OutputDone(run=run, to="spool", transfer="../../x"), driven.queue, node)
         assert isinstance(wrong, FileTaken) and "not the name" in wrong.error
 
     _in_loop(save)
@@ -230,8 +215,8 @@ def test_a_replacement_that_breaks_off_anywhere_leaves_one_version_whole(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, failure: type[BaseException] | OSError, *, again: bool
 ) -> None:
     """At each call that changes the disk: before it, and of a removal in its midst."""
-    world = World()
-    ((run, node),) = _runs(world, 1, Iwd=str(tmp_path))
+    driven = Driven()
+    ((run, node),) = _runs(driven, 1, Iwd=str(tmp_path))
     job, seen = JobId.read(run.partition("#")[0]), []
     new, old = {"a": b"new", "b": b"new", "deep/c": b"new"}, {"a": b"old", "gone": b"old", "deep/d": b"old"}
 
@@ -245,7 +230,7 @@ def test_a_replacement_that_breaks_off_anywhere_leaves_one_version_whole(
 
     for calls in range(100):
         directory, left = tmp_path / f"spool{calls}", calls
-        spool = _spool(directory, world)
+        spool = _spool(directory, driven)
         write(spool.kept(job), old)
         write(directory / f"{job}.new" / "2", new)
         write(directory / f"{job}.new" / "1", {"broke": b"off"})
@@ -265,21 +250,21 @@ def test_a_replacement_that_breaks_off_anywhere_leaves_one_version_whole(
             for name in ("rename", "unlink", "rmdir", "fsync", "open"):
                 patch.setattr(os, name, counted(getattr(os, name)))
             try:
-                answer = asyncio.run(spool.serve(done, world.queue, node))
+                answer = asyncio.run(spool.serve(done, driven.queue, node))
             except Killed:
                 answer = None
         ended = left >= 0
         if isinstance(failure, OSError) and not ended:
             assert isinstance(answer, FileTaken)
         else:
-            spool = _spool(directory, world)
+            spool = _spool(directory, driven)
         # The next run, or this one on another machine.
-        asyncio.run(spool.serve(AskFiles(run=run), world.queue, node))
+        asyncio.run(spool.serve(AskFiles(run=run), driven.queue, node))
         found = version(spool.kept(job))
         assert found in (old, new), f"after {calls} calls: {found}"
         seen.append(found == new)
         if again:
-            assert asyncio.run(spool.serve(done, world.queue, node)) == FileTaken()
+            assert asyncio.run(spool.serve(done, driven.queue, node)) == FileTaken()
             assert version(spool.kept(job)) == new
             assert [each.name for each in directory.iterdir() if each.is_dir()] == [str(job)]
         if ended:
@@ -304,29 +289,29 @@ def test_a_berth_is_free_again_when_a_run_leaves_or_has_been_silent() -> None:
 
 
 def test_input_and_output_of_as_many_runs_move_as_the_limits_say(tmp_path: Path) -> None:
-    world = World()
+    driven = Driven()
     (tmp_path / "in").write_text("input")
     attributes = {"Iwd": str(tmp_path), "Cmd": "/bin/true", "TransferExecutable": False, "TransferInput": "in"}
-    first, second = _runs(world, 2, **attributes, ShouldTransferFiles="YES", Out="out")
-    spool = _spool(tmp_path / "spool", world)
+    first, second = _runs(driven, 2, **attributes, ShouldTransferFiles="YES", Out="out")
+    spool = _spool(tmp_path / "spool", driven)
     spool.uploads.most = spool.downloads.most = 1
 
     async def ask(run: tuple[str, str]) -> Files:
-        answer = await spool.serve(AskFiles(run=run[0]), world.queue, run[1])
+        answer = await spool.serve(AskFiles(run=run[0]), driven.queue, run[1])
         assert isinstance(answer, Files)
         return answer
 
     async def work() -> None:
         assert (await ask(first)).items and (await ask(second)).wait
-        part = await spool.serve(GetFile(run=first[0], name="in", offset=0, size=100), world.queue, first[1])
+        part = await spool.serve(GetFile(run=first[0], name="in", offset=0, size=100), driven.queue, first[1])
         assert isinstance(part, FilePart) and (part.data, part.last) == (b"input", True)
         assert (await ask(second)).items, "the first has all of its input"
         begun = PutFile(run=first[0], item=_item(3), transfer="t")
-        taken = await spool.serve(begun, world.queue, first[1])
+        taken = await spool.serve(begun, driven.queue, first[1])
         assert isinstance(taken, FileTaken) and (taken.wait, taken.error) == (False, "")
-        other = await _put(spool, world.queue, second, item=_item(3), data=b"abc", last=True)
+        other = await _put(spool, driven.queue, second, item=_item(3), data=b"abc", last=True)
         assert other.wait and other.offset == 0
-        await spool.serve(OutputDone(run=first[0], transfer="t"), world.queue, first[1])
-        assert not (await _put(spool, world.queue, second, item=_item(3), data=b"abc", last=True)).wait
+        await spool.serve(OutputDone(run=first[0], transfer="t"), driven.queue, first[1])
+        assert not (await _put(spool, driven.queue, second, item=_item(3), data=b"abc", last=True)).wait
 
     _in_loop(work)

@@ -26,8 +26,8 @@ from roost.schedd.holder import QueueSettings
 from roost.schedd.identifiers import JobId
 from roost.schedd.queue import Queue
 from roost.schedd.status import JobStatus
+from roost.sim.disk import Disk
 from roost.wire.ads import ad_data
-from tests.schedd.queue_world import Disk
 from tests.schedd.submit.machine import sleep
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -16,7 +16,7 @@ from roost.schedd.configured import queue_settings
 from roost.schedd.effects import Reply
 from roost.schedd.identifiers import JobId
 from roost.schedd.queue import Queue, Step
-from tests.schedd.queue_world import source
+from tests.schedd.kit import source
 
 
 def queue(text: str) -> Queue:

@@ -10,7 +10,7 @@ from roost.schedd import events as ev
 from roost.schedd.configured import queue_settings
 from roost.schedd.identifiers import JobId
 from roost.schedd.queue import Queue, Step
-from tests.schedd.queue_world import SETTINGS, source
+from tests.schedd.kit import SETTINGS, source
 
 
 def queue(config: str = "", **attributes: object) -> Queue:

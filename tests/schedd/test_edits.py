@@ -11,7 +11,7 @@ from roost.schedd import events as ev
 from roost.schedd.book import submitter_of
 from roost.schedd.identifiers import JobId
 from roost.schedd.idle import IdleGroup
-from tests.schedd.queue_world import World, source
+from tests.schedd.kit import Driven, source
 
 COUNT = 30
 #: Attributes and values: some count for matching, some by way of another, some count for nothing.
@@ -27,9 +27,9 @@ CHANGES = (
 )
 
 
-def _places(world: World) -> dict[JobId, IdleGroup]:
+def _places(driven: Driven) -> dict[JobId, IdleGroup]:
     """Idle job to the group that offers it."""
-    book = world.queue.book
+    book = driven.queue.book
     found: dict[JobId, IdleGroup] = {}
     for groups in book.waiting().values():
         for group in groups:
@@ -44,20 +44,20 @@ def _places(world: World) -> dict[JobId, IdleGroup]:
 @pytest.mark.parametrize("seed", range(20))
 def test_an_edited_job_waits_where_a_new_look_puts_it(seed: int) -> None:
     chance = random.Random(seed)
-    world = World()
-    number = world.submit(source(COUNT, Requirements="=Wanted", Wanted=True, Size=3))
+    driven = Driven()
+    number = driven.submit(source(COUNT, Requirements="=Wanted", Wanted=True, Size=3))
     for _ in range(25):
         name, values = chance.choice(CHANGES)
         value = chance.choice(values)
         cell = parse_expression(value[1:]) if isinstance(value, str) and value.startswith("=") else value
         begin = chance.randrange(COUNT)
         jobs = [JobId(number, proc) for proc in range(begin, min(COUNT, begin + chance.choice((1, 5, 30))))]
-        world.act(ev.Action.EDIT, *jobs, **{name: cell})
+        driven.act(ev.Action.EDIT, *jobs, **{name: cell})
         if chance.random() < 0.3:
-            world.act(ev.Action.HOLD, *jobs[:2])
-            world.act(ev.Action.RELEASE, *jobs[:2])
-        book = world.queue.book
-        places = _places(world)
+            driven.act(ev.Action.HOLD, *jobs[:2])
+            driven.act(ev.Action.RELEASE, *jobs[:2])
+        book = driven.queue.book
+        places = _places(driven)
         assert len(places) == COUNT
         for job, group in places.items():
             ad = book.clusters[number].ad_of(job.proc)

@@ -17,7 +17,7 @@ from roost.schedd import mass_removal as together
 from roost.schedd.identifiers import JobId
 from roost.schedd.queue import Queue, Step
 from roost.wire.ads import ad_data
-from tests.schedd.queue_world import SETTINGS, source
+from tests.schedd.kit import SETTINGS, source
 
 NOW = 1_700_000_000.0
 SOURCES = (

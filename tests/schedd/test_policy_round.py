@@ -12,7 +12,7 @@ from roost.schedd import policy_round
 from roost.schedd.identifiers import JobId
 from roost.schedd.queue import Queue
 from roost.schedd.status import JobStatus
-from tests.schedd.queue_world import SETTINGS, source
+from tests.schedd.kit import SETTINGS, source
 
 HOSTILE = 'regexp("(a+)+$", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa!")'
 #: Some 14,000 steps.

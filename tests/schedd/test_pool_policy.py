@@ -12,7 +12,7 @@ from roost.schedd.events import Action, MatchGiven, MatchRefused, RunMeasured, S
 from roost.schedd.identifiers import JobId
 from roost.schedd.pool_policy import forbids, kept
 from roost.schedd.vetoes import Vetoes
-from tests.schedd.queue_world import World, source
+from tests.schedd.kit import Driven, source
 
 SLOT = ClassAd(Name="slot1", Memory=4000, Class="new")
 
@@ -83,20 +83,20 @@ def test_prevented_matches_are_one_record_a_cause_told_seldom() -> None:
 
 
 def test_a_job_that_may_not_have_a_claim_is_on_record_and_the_next_one_runs() -> None:
-    world = World()
-    barred, fine = world.submit(source(1, Kind="no", JobPrio=5)), world.submit(source(1))
-    job = world.queue.book.clusters[barred].job(0)
-    group = next(iter(world.queue.book.clusters[fine].groups.values()))
-    assert world.queue.book.autoclusters.of(job.ad) == group.autocluster, "the matchmaker was not told of Kind"
-    step = world.queue.step(
+    driven = Driven()
+    barred, fine = driven.submit(source(1, Kind="no", JobPrio=5)), driven.submit(source(1))
+    job = driven.queue.book.clusters[barred].job(0)
+    group = next(iter(driven.queue.book.clusters[fine].groups.values()))
+    assert driven.queue.book.autoclusters.of(job.ad) == group.autocluster, "the matchmaker was not told of Kind"
+    step = driven.queue.step(
         MatchGiven(
             submitter=group.submitter, autocluster=group.autocluster, slot="slot1", node="a", claim_id="c",
             slot_ad=slot(JobExpr='MY.Kind =!= "no"', JobExprPlace='"/etc/central:7:1"'),
         ),
-        world.now,
+        driven.now,
     )  # fmt: skip
     assert any(isinstance(each, Decline) for each in step.effects)
-    (record,) = [each.record for each in world.queue.step(Ticked(), world.now).changes if isinstance(each, AddAudit)]
+    (record,) = [each.record for each in driven.queue.step(Ticked(), driven.now).changes if isinstance(each, AddAudit)]
     assert (record.kind, record.knob, record.expression, record.place, record.user, record.samples) == (
         AuditKind.VETO, "NEGOTIATOR_PE_JOB_EXPR", 'MY.Kind isnt "no"', "/etc/central:7:1", group.submitter,
         (f"{barred}.0 slot1",),
@@ -106,120 +106,100 @@ def test_a_job_that_may_not_have_a_claim_is_on_record_and_the_next_one_runs() ->
 # -- claims that came under another policy -------------------------------------------------------------------------
 
 
-def at_work(jobs: int = 2) -> tuple[World, int]:
+def at_work(jobs: int = 2) -> tuple[Driven, int]:
     """A queue whose first job runs on a claim that could serve the others."""
-    world = World()
-    cluster = world.submit(source(jobs))
-    assert world.match()
-    world.deliver_order("a")
-    world.deliver_word("a")
-    world.deliver_order("a")
-    world.deliver_word("a")
-    assert running(world, cluster) == [0]
-    return world, cluster
+    driven = Driven()
+    cluster = driven.submit(source(jobs))
+    driven.start()
+    assert running(driven, cluster) == [0]
+    return driven, cluster
 
 
-def running(world: World, cluster: int) -> list[int]:
-    found = world.queue.book.clusters[cluster]
+def running(driven: Driven, cluster: int) -> list[int]:
+    found = driven.queue.book.clusters[cluster]
     return [proc for proc in range(found.count) if found.statuses[proc] == 2]
 
 
-def ended(world: World) -> None:
+def ended(driven: Driven) -> None:
     """The run that there is comes to its end, and the queue hears of it."""
-    (slot,) = world.nodes["a"].runs
-    world.to_queue["a"].append(world.nodes["a"].ends(slot, world.now))
-    while world.to_node["a"] or world.to_queue["a"]:
-        world.deliver_order("a")
-        world.deliver_word("a")
+    (job,) = (job for each in driven.queue.book.clusters.values() for job in each.jobs.values() if job.run)
+    driven.end(job)
 
 
 def test_a_claim_serves_the_next_job_as_long_as_the_policy_stays() -> None:
-    world, cluster = at_work()
-    world.feed(SignificantChanged(attributes=(), policy=""))
-    ended(world)
-    assert running(world, cluster) == [1]
+    driven, cluster = at_work()
+    driven.feed(SignificantChanged(attributes=(), policy=""))
+    ended(driven)
+    assert running(driven, cluster) == [1]
 
 
 def test_no_job_begins_on_a_claim_that_came_under_another_policy() -> None:
-    world, cluster = at_work()
-    world.feed(SignificantChanged(attributes=(), policy="0123"))
-    assert running(world, cluster) == [0], "what runs goes on"
-    ended(world)
-    assert running(world, cluster) == []
-    assert not world.queue.holder.claims
+    driven, cluster = at_work()
+    driven.feed(SignificantChanged(attributes=(), policy="0123"))
+    assert running(driven, cluster) == [0], "what runs goes on"
+    ended(driven)
+    assert running(driven, cluster) == []
+    assert not driven.queue.holder.claims
 
 
 def test_a_policy_that_changes_while_a_machine_is_asked_counts_for_the_job_that_it_is_asked_for() -> None:
-    world = World()
-    cluster = world.submit(source(1))
-    assert world.match()
-    world.feed(SignificantChanged(attributes=(), policy="0123"))
-    world.deliver_order("a")
-    world.deliver_word("a")
-    assert running(world, cluster) == []
-    assert not world.queue.holder.claims
-    assert world.queue.book.waiting(), "it is offered again"
+    driven = Driven()
+    cluster = driven.submit(source(1))
+    asked = driven.match()
+    assert asked is not None
+    driven.feed(SignificantChanged(attributes=(), policy="0123"))
+    driven.answer(asked)
+    assert running(driven, cluster) == []
+    assert not driven.queue.holder.claims
+    assert driven.queue.book.waiting(), "it is offered again"
 
 
 def test_a_job_that_is_edited_while_a_machine_is_asked_keeps_to_the_policy() -> None:
-    world = World()
-    cluster = world.submit(source(1))
-    group = next(iter(world.queue.book.clusters[cluster].groups.values()))
-    name, claim = next(iter(world.nodes["a"].offered.items()))
+    driven = Driven()
+    cluster = driven.submit(source(1))
     bound = slot(JobExpr='MY.Cmd =!= "/bin/sh"')
-    world.feed(
-        MatchGiven(
-            submitter=group.submitter, autocluster=group.autocluster, slot=name, node="a", claim_id=claim, slot_ad=bound
-        )
-    )
-    world.act(Action.EDIT, JobId(cluster, 0), Cmd="/bin/sh")
-    world.deliver_order("a")
-    world.deliver_word("a")
-    assert running(world, cluster) == []
+    asked = driven.match(bound)
+    assert asked is not None
+    driven.act(Action.EDIT, JobId(cluster, 0), Cmd="/bin/sh")
+    driven.answer(asked)
+    assert running(driven, cluster) == []
 
 
 def test_the_policy_is_asked_about_a_partitionable_slot_and_not_about_what_is_cut_for_the_job() -> None:
-    world = World()
-    cluster = world.submit(source(2))
-    group = next(iter(world.queue.book.clusters[cluster].groups.values()))
-    name, claim = next(iter(world.nodes["a"].offered.items()))
+    driven = Driven()
+    cluster = driven.submit(source(2))
     whole = slot(StartdOnlyExpr="Memory < 2000", ResourceExpr="MY.Memory > 2000 || TARGET.ProcId == 1")
-    world.feed(
-        MatchGiven(
-            submitter=group.submitter, autocluster=group.autocluster, slot=name, node="a", claim_id=claim, slot_ad=whole
-        )
-    )
-    for _ in range(2):
-        # The machine's answer has an ad with 1000 MB.
-        world.deliver_order("a")
-        world.deliver_word("a")
-    assert running(world, cluster) == [0]
-    ended(world)
-    assert running(world, cluster) == [1], "whether slots take part is asked of the whole for the next one, too"
+    asked = driven.match(whole)
+    assert asked is not None
+    # The machine's answer has an ad with 1000 MB.
+    driven.answer(asked)
+    assert running(driven, cluster) == [0]
+    ended(driven)
+    assert running(driven, cluster) == [1], "whether slots take part is asked of the whole for the next one, too"
 
 
 def test_a_submitter_that_the_policy_keeps_out_uses_its_claims_for_no_further_job() -> None:
-    world, cluster = at_work()
-    (waiting,) = (group for groups in world.queue.book.waiting().values() for group in groups)
-    world.feed(MatchRefused(autocluster=waiting.autocluster, text="no match found"))
-    world.feed(MatchRefused(autocluster=waiting.autocluster, text="pool policy: NEGOTIATOR_PE_SCHEDD_ONLY_EXPR"))
-    ended(world)
-    assert running(world, cluster) == []
+    driven, cluster = at_work()
+    (waiting,) = (group for groups in driven.queue.book.waiting().values() for group in groups)
+    driven.feed(MatchRefused(autocluster=waiting.autocluster, text="no match found"))
+    driven.feed(MatchRefused(autocluster=waiting.autocluster, text="pool policy: NEGOTIATOR_PE_SCHEDD_ONLY_EXPR"))
+    ended(driven)
+    assert running(driven, cluster) == []
 
 
 def test_jobs_that_a_policy_tells_apart_by_their_number_are_asked_about_one_by_one() -> None:
-    world = World()
-    world.submit(source(3))
-    assert len([group for groups in world.queue.book.waiting().values() for group in groups]) == 1
-    world.feed(SignificantChanged(attributes=("ProcId",), policy=""))
-    assert len([group for groups in world.queue.book.waiting().values() for group in groups]) == 3
+    driven = Driven()
+    driven.submit(source(3))
+    assert len([group for groups in driven.queue.book.waiting().values() for group in groups]) == 1
+    driven.feed(SignificantChanged(attributes=("ProcId",), policy=""))
+    assert len([group for groups in driven.queue.book.waiting().values() for group in groups]) == 3
 
 
 def test_a_machine_does_not_say_for_whom_a_job_counts_nor_when_it_began_first() -> None:
-    world, cluster = at_work()
-    job = world.queue.book.clusters[cluster].job(0)
+    driven, cluster = at_work()
+    job = driven.queue.book.clusters[cluster].job(0)
     first = job.ad["JobStartDate"]
     told = ClassAd(AccountingGroup="free", AcctGroup="free", JobStartDate=first + 7, ImageSize=5)
-    world.feed(RunMeasured(claim_id=job.claim_id, run=job.run, at=world.now, attributes=told))
+    driven.feed(RunMeasured(claim_id=job.claim_id, run=job.run, at=driven.now, attributes=told))
     assert (job.ad["JobStartDate"], job.ad["ImageSize"]) == (first, 5)
     assert "AcctGroup" not in job.ad

@@ -26,24 +26,13 @@ from roost.schedd.provisioned import provisioned
 from roost.schedd.queue import Queue
 from roost.schedd.ranges import Ranges
 from roost.schedd.status import JobStatus
-from tests.schedd.queue_world import SETTINGS, World, source
+from tests.schedd.kit import SETTINGS, Driven, source
 
 
-def everything_arrives(world: World) -> None:
-    """All that is under way."""
-    while any(world.to_node.values()) or any(world.to_queue.values()):
-        for name in world.nodes:
-            world.deliver_order(name)
-            world.deliver_word(name)
-
-
-def running(world: World) -> tuple[JobId, str, str]:
+def running(driven: Driven) -> tuple[JobId, str, str]:
     """A job that runs: its name, claim and run."""
-    number = world.submit(source(1))
-    assert world.match()
-    everything_arrives(world)
-    job = world.queue.book.find(JobId(number, 0))
-    assert job is not None
+    driven.submit(source(1))
+    job = driven.start()
     assert job.status is JobStatus.RUNNING
     return job.id, job.claim_id, job.run
 
@@ -127,9 +116,9 @@ def test_what_running_changes_tells_jobs_apart_only_where_an_expression_asks_for
 
 
 def test_jobs_are_told_apart_by_what_their_requirements_reach() -> None:
-    world = World()
-    world.submit(source(4, own={"Args": ("1", "2")}, Requirements="=Wanted == 1", Wanted='=Args == "1" ? 1 : 2'))
-    groups = [group for found in world.queue.book.waiting().values() for group in found]
+    driven = Driven()
+    driven.submit(source(4, own={"Args": ("1", "2")}, Requirements="=Wanted == 1", Wanted='=Args == "1" ? 1 : 2'))
+    groups = [group for found in driven.queue.book.waiting().values() for group in found]
     assert [group.count for group in groups] == [2, 2]
 
 
@@ -137,22 +126,22 @@ def test_jobs_are_told_apart_by_what_their_requirements_reach() -> None:
 
 
 def test_a_run_ends_only_on_its_claim() -> None:
-    world = World()
-    job, claim_id, run = running(world)
-    end = ev.RunEnded(node="b", claim_id="<b>#1", run=run, at=world.now, ending="exit", started=True, exit_code=0)
-    world.feed(end)
-    assert world.queue.book.find(job) is not None
-    lost = ev.RunEnded(node="a", claim_id=claim_id, run=run[:-1], at=world.now, ending="exit", started=True)
-    world.feed(lost)
-    assert world.queue.book.find(job) is not None
+    driven = Driven()
+    job, claim_id, run = running(driven)
+    end = ev.RunEnded(node="b", claim_id="<b>#1", run=run, at=driven.now, ending="exit", started=True, exit_code=0)
+    driven.feed(end)
+    assert driven.queue.book.find(job) is not None
+    lost = ev.RunEnded(node="a", claim_id=claim_id, run=run[:-1], at=driven.now, ending="exit", started=True)
+    driven.feed(lost)
+    assert driven.queue.book.find(job) is not None
 
 
 def test_machines_change_neither_whose_a_job_is_nor_what() -> None:
-    world = World()
-    job, claim_id, run = running(world)
+    driven = Driven()
+    job, claim_id, run = running(driven)
     lies = ClassAd({"Owner": "mallory", "User": "m@x", "JobStatus": 4, "ClusterId": 9, "ImageSize": 7, "À": 1})
-    world.feed(ev.RunMeasured(claim_id=claim_id, run=run, at=world.now, attributes=lies))
-    found = world.queue.book.find(job)
+    driven.feed(ev.RunMeasured(claim_id=claim_id, run=run, at=driven.now, attributes=lies))
+    found = driven.queue.book.find(job)
     assert found is not None
     assert [found.ad.eval(name) for name in ("Owner", "JobStatus", "ClusterId", "ImageSize", "À")] == [
         "ann",
@@ -164,29 +153,29 @@ def test_machines_change_neither_whose_a_job_is_nor_what() -> None:
 
 
 def test_an_answer_to_a_question_from_before_a_run_says_nothing_of_it() -> None:
-    world = World()
-    job, claim_id, run = running(world)
-    asked = world.queue.holder.claims[claim_id].asked
-    world.feed(ev.ClaimsHeard(node="a", known={claim_id: ""}, serial=asked))
-    found = world.queue.book.find(job)
+    driven = Driven()
+    job, claim_id, run = running(driven)
+    asked = driven.queue.holder.claims[claim_id].asked
+    driven.feed(ev.ClaimsHeard(node="a", known={claim_id: ""}, serial=asked))
+    found = driven.queue.book.find(job)
     assert found is not None
     assert found.run == run
-    world.feed(ev.ClaimsHeard(node="a", known={claim_id: ""}, serial=asked + 1))
+    driven.feed(ev.ClaimsHeard(node="a", known={claim_id: ""}, serial=asked + 1))
     assert found.run == ""
     assert found.status is JobStatus.IDLE
 
 
 def test_the_end_of_a_claim_waits_for_the_report_of_its_run() -> None:
-    world = World()
-    job, claim_id, run = running(world)
-    world.feed(ev.ClaimLost(claim_id=claim_id, reason="gone", reported=run))
-    found = world.queue.book.find(job)
+    driven = Driven()
+    job, claim_id, run = running(driven)
+    driven.feed(ev.ClaimLost(claim_id=claim_id, reason="gone", reported=run))
+    found = driven.queue.book.find(job)
     assert found is not None
     assert found.status is JobStatus.RUNNING
-    world.feed(
-        ev.RunEnded(node="a", claim_id=claim_id, run=run, at=world.now, ending="exit", started=True, exit_code=3)
+    driven.feed(
+        ev.RunEnded(node="a", claim_id=claim_id, run=run, at=driven.now, ending="exit", started=True, exit_code=3)
     )
-    assert world.disk.history == [(job, JobStatus.COMPLETED)]
+    assert driven.past.history == [(job, JobStatus.COMPLETED)]
 
 
 @pytest.mark.parametrize(
@@ -207,44 +196,43 @@ def test_the_end_of_a_claim_waits_for_the_report_of_its_run() -> None:
 def test_a_claim_outlasts_an_eviction_that_is_about_the_job_only(
     code: VacateCode, started: bool, closing: bool, stays: bool
 ) -> None:
-    world = World()
-    job, claim_id, run = running(world)
-    end = ev.RunEnded(node="a", claim_id=claim_id, run=run, at=world.now, ending="evict", started=started, code=code,
+    driven = Driven()
+    job, claim_id, run = running(driven)
+    end = ev.RunEnded(node="a", claim_id=claim_id, run=run, at=driven.now, ending="evict", started=started, code=code,
                       closing=closing)  # fmt: skip
-    world.feed(end)
-    found = world.queue.book.find(job)
+    driven.feed(end)
+    found = driven.queue.book.find(job)
     assert found is not None
-    assert (claim_id in world.queue.holder.claims) is stays
+    assert (claim_id in driven.queue.holder.claims) is stays
     assert (found.status, found.claim_id) == ((JobStatus.RUNNING, claim_id) if stays else (JobStatus.IDLE, ""))
 
 
 @pytest.mark.parametrize("closing", [True, False])
 def test_a_claim_that_ends_with_its_job_is_given_back_and_not_tried_for_another(closing: bool) -> None:
-    world = World()
-    _, claim_id, run = running(world)
-    waiting = JobId(world.submit(source(1)), 0)
-    end = ev.RunEnded(node="a", claim_id=claim_id, run=run, at=world.now, ending="exit", started=True, exit_code=0,
+    driven = Driven()
+    _, claim_id, run = running(driven)
+    waiting = JobId(driven.submit(source(1)), 0)
+    end = ev.RunEnded(node="a", claim_id=claim_id, run=run, at=driven.now, ending="exit", started=True, exit_code=0,
                       closing=closing)  # fmt: skip
-    world.feed(end)
-    other = world.queue.book.find(waiting)
+    driven.feed(end)
+    other = driven.queue.book.find(waiting)
     assert other is not None
     assert (other.status, other.whole("numshadowstarts")) == (
         (JobStatus.IDLE, 0) if closing else (JobStatus.RUNNING, 1)
     )
-    assert (claim_id in world.queue.holder.claims) is not closing
+    assert (claim_id in driven.queue.holder.claims) is not closing
 
 
 def test_files_on_their_way_are_told_and_a_job_whose_output_is_moved_shows_it() -> None:
-    world = World()
-    number = world.submit(source(1, UserLog="/l"))
-    assert world.match()
-    everything_arrives(world)
-    job = world.queue.book.find(JobId(number, 0))
+    driven = Driven()
+    number = driven.submit(source(1, UserLog="/l"))
+    driven.start()
+    job = driven.queue.book.find(JobId(number, 0))
     assert job is not None
     seen = []
     for stage in ("input-started", "input-finished", "output-started", "output-finished", "nonsense"):
-        moved = ev.FilesMoved(claim_id=job.claim_id, run=job.run, at=world.now, stage=stage)
-        changes = world.queue.step(moved, world.now).changes
+        moved = ev.FilesMoved(claim_id=job.claim_id, run=job.run, at=driven.now, stage=stage)
+        changes = driven.queue.step(moved, driven.now).changes
         texts = [each.text.splitlines() for each in changes if isinstance(each, AppendLog)]
         seen.append((job.status, texts[0][0].split(" ", 4)[4] if texts else ""))
     assert seen == [
@@ -257,21 +245,19 @@ def test_files_on_their_way_are_told_and_a_job_whose_output_is_moved_shows_it() 
 
 
 def test_what_runs_used_and_moved_is_summed_up_and_what_was_lost_is_not_committed() -> None:
-    world = World()
+    driven = Driven()
     job = None
     for ending in ("evict", "exit"):
         if job is None:
-            number = world.submit(source(1, LeaveJobInQueue=True))
-        assert world.match()
-        everything_arrives(world)
-        job = world.queue.book.find(JobId(number, 0))
+            number = driven.submit(source(1, LeaveJobInQueue=True))
+        driven.start()
+        job = driven.queue.book.find(JobId(number, 0))
         assert job is not None
-        world.now += 10
+        driven.now += 10
         used = ClassAd({"RemoteUserCpu": 2.0, "RemoteSysCpu": 1.0})
-        end = ev.RunEnded(node="a", claim_id=job.claim_id, run=job.run, at=world.now, ending=ending, started=True,
+        end = ev.RunEnded(node="a", claim_id=job.claim_id, run=job.run, at=driven.now, ending=ending, started=True,
                           exit_code=0, attributes=used, bytes_sent=5, bytes_received=7)  # fmt: skip
-        world.feed(end)
-        everything_arrives(world)
+        driven.feed(end)
     assert {name: job.ad.eval(name) for name in (
         "BytesSent", "BytesRecvd", "LastRunBytesSent", "CumulativeRemoteUserCpu", "CommittedTime", "CumulativeSlotTime",
     )} == {
@@ -281,183 +267,184 @@ def test_what_runs_used_and_moved_is_summed_up_and_what_was_lost_is_not_committe
 
 
 def test_no_more_jobs_than_max_materialize_have_slots_and_the_next_follows_the_first_that_leaves() -> None:
-    world = World()
-    number = world.submit(source(5, JobMaterializeLimit=2))
-    cluster = world.queue.book.clusters[number]
+    driven = Driven()
+    number = driven.submit(source(5, JobMaterializeLimit=2))
+    cluster = driven.queue.book.clusters[number]
     assert cluster.room == 2
     for _ in range(2):
-        assert world.match()
-        everything_arrives(world)
-    assert cluster.room == 0 and not world.queue.book.waiting() and not world.queue.offered(world.now)
+        driven.start()
+    assert cluster.room == 0 and not driven.queue.book.waiting() and not driven.queue.offered(driven.now)
     first = cluster.job(0)
     assert first.status is JobStatus.RUNNING
-    world.feed(ev.RunEnded(node="a", claim_id=first.claim_id, run=first.run, at=world.now, ending="exit",
+    driven.feed(ev.RunEnded(node="a", claim_id=first.claim_id, run=first.run, at=driven.now, ending="exit",
                            started=True, exit_code=0))  # fmt: skip
     assert [int(cluster.status(proc)) for proc in range(5)] == [0, 2, 2, 1, 1]
-    world.act(ev.Action.HOLD, JobId(number, 4))
+    driven.act(ev.Action.HOLD, JobId(number, 4))
     assert cluster.room == 0
 
 
 def test_jobs_that_are_not_to_be_run_end_as_their_ads_say() -> None:
-    world = World()
-    fine = world.submit(source(2, IsNoopJob=True, NoopJobExitCode=3, UserLog="/l"))
-    world.submit(source(1, IsNoopJob=True, NoopJobExitSignal=9, OnExitHold="=ExitBySignal"))
-    assert world.disk.history == [(JobId(fine, 0), JobStatus.COMPLETED), (JobId(fine, 1), JobStatus.COMPLETED)]
+    driven = Driven()
+    fine = driven.submit(source(2, IsNoopJob=True, NoopJobExitCode=3, UserLog="/l"))
+    driven.submit(source(1, IsNoopJob=True, NoopJobExitSignal=9, OnExitHold="=ExitBySignal"))
+    assert driven.past.history == [(JobId(fine, 0), JobStatus.COMPLETED), (JobId(fine, 1), JobStatus.COMPLETED)]
     held = JobId(fine + 1, 0)
-    assert world.queue.book.find(held).status is JobStatus.HELD  # type: ignore[union-attr]
-    world.act(ev.Action.EDIT, held, OnExitHold=False)
-    world.act(ev.Action.RELEASE, held)
-    assert world.disk.history[-1] == (held, JobStatus.COMPLETED)
+    assert driven.queue.book.find(held).status is JobStatus.HELD  # type: ignore[union-attr]
+    driven.act(ev.Action.EDIT, held, OnExitHold=False)
+    driven.act(ev.Action.RELEASE, held)
+    assert driven.past.history[-1] == (held, JobStatus.COMPLETED)
 
 
 def test_a_large_cluster_is_asked_in_parts_which_jobs_are_not_to_be_run() -> None:
-    world = World()
+    driven = Driven()
     count = 3 * noop.JOBS_A_STEP
-    number = world.submit(source(count, IsNoopJob="=ProcId % 2 == 0", UserLog="/l"))
-    assert len(world.disk.history) == noop.JOBS_A_STEP // 2
-    assert not world.queue.offered(world.now)
+    number = driven.submit(source(count, IsNoopJob="=ProcId % 2 == 0", UserLog="/l"))
+    assert len(driven.past.history) == noop.JOBS_A_STEP // 2
+    assert not driven.queue.offered(driven.now)
     # One that is looked at waits again, and one that is not.
-    world.act(ev.Action.HOLD, JobId(number, 1), JobId(number, count - 1))
-    world.act(ev.Action.EDIT, JobId(number, 1), JobId(number, count - 1), IsNoopJob=True)
-    world.act(ev.Action.RELEASE, JobId(number, 1), JobId(number, count - 1))
+    driven.act(ev.Action.HOLD, JobId(number, 1), JobId(number, count - 1))
+    driven.act(ev.Action.EDIT, JobId(number, 1), JobId(number, count - 1), IsNoopJob=True)
+    driven.act(ev.Action.RELEASE, JobId(number, 1), JobId(number, count - 1))
     steps = 0
-    while world.queue.goes_on:
-        world.feed(ev.WentOn())
+    while driven.queue.goes_on:
+        driven.feed(ev.WentOn())
         steps += 1
     assert steps == 2
     ended = [*range(0, count, 2), 1, count - 1]
-    assert sorted(world.disk.history) == sorted((JobId(number, proc), JobStatus.COMPLETED) for proc in ended)
-    groups = [group for groups in world.queue.offered(world.now).values() for group in groups]
+    assert sorted(driven.past.history) == sorted((JobId(number, proc), JobStatus.COMPLETED) for proc in ended)
+    groups = [group for groups in driven.queue.offered(driven.now).values() for group in groups]
     assert sum(group.count for group in groups) == count - len(ended)
 
 
 def test_an_order_to_end_a_run_is_repeated_until_it_ends() -> None:
-    world = World()
-    job, _, run = running(world)
-    world.act(ev.Action.HOLD, job)
-    orders = [order for order in world.to_node["a"] if isinstance(order, ef.EndRun)]
-    world.to_node["a"].clear()
-    assert [order.run for order in orders] == [run]
-    world.now += 30
-    world.feed(ev.Ticked())
-    assert [order.run for order in world.to_node["a"] if isinstance(order, ef.EndRun)] == [run]
-    everything_arrives(world)
-    found = world.queue.book.find(job)
-    assert found is not None
+    driven = Driven()
+    job, _, run = running(driven)
+    driven.act(ev.Action.HOLD, job)
+    for _ in range(2):
+        assert [order.run for order in driven.ordered if isinstance(order, ef.EndRun)] == [run]
+        driven.ordered.clear()
+        driven.now += 30
+        driven.feed(ev.Ticked())
+    found = driven.job(job.cluster)
+    driven.end(found, "evict")
     assert found.run == ""
+    driven.ordered.clear()
+    driven.now += 30
+    driven.feed(ev.Ticked())
+    assert not [order for order in driven.ordered if isinstance(order, ef.EndRun)]
 
 
 # -- what users may do --------------------------------------------------------------------------------------------
 
 
 def test_each_job_answers_for_itself() -> None:
-    world = World()
-    number = world.submit(source(3))
-    world.act(ev.Action.HOLD, JobId(number, 0))
+    driven = Driven()
+    number = driven.submit(source(3))
+    driven.act(ev.Action.HOLD, JobId(number, 0))
     jobs = (JobId(number, 0), JobId(number, 1), JobId(number, 7), JobId(99, 0))
-    world.feed(ev.Acted(action=ev.Action.HOLD, jobs=jobs, user="ann", reply_to="r"))
-    reply = world.replies[-1]
+    driven.feed(ev.Acted(action=ev.Action.HOLD, jobs=jobs, user="ann", reply_to="r"))
+    reply = driven.reply
     assert reply.ok
     assert reply.data["counts"] == {"already-done": 1, "ok": 1, "not-found": 2}
-    world.feed(ev.Acted(action=ev.Action.RELEASE, jobs=jobs[:2], user="eve", reply_to="r"))
-    assert world.replies[-1].data["counts"] == {"permission-denied": 2}
-    world.feed(ev.Acted(action=ev.Action.RELEASE, jobs=jobs[:2], user="eve", superuser=True, reply_to="r"))
-    assert world.replies[-1].data["counts"] == {"ok": 2}
+    driven.feed(ev.Acted(action=ev.Action.RELEASE, jobs=jobs[:2], user="eve", reply_to="r"))
+    assert driven.reply.data["counts"] == {"permission-denied": 2}
+    driven.feed(ev.Acted(action=ev.Action.RELEASE, jobs=jobs[:2], user="eve", superuser=True, reply_to="r"))
+    assert driven.reply.data["counts"] == {"ok": 2}
 
 
 @pytest.mark.parametrize("name", ["Owner", "ClusterId", "jobstatus", "QDate"])
 def test_nobody_edits_what_a_job_is(name: str) -> None:
-    world = World()
-    number = world.submit(source(1))
-    world.act(ev.Action.EDIT, JobId(number, 0), **{name: 1})
-    assert world.replies[-1].data["counts"] == {"immutable": 1}
+    driven = Driven()
+    number = driven.submit(source(1))
+    driven.act(ev.Action.EDIT, JobId(number, 0), **{name: 1})
+    assert driven.reply.data["counts"] == {"immutable": 1}
 
 
 @pytest.mark.parametrize("name", ["OsUser", "JobUniverse", "globaljobid", "MyType"])
 def test_an_administrator_does_not_edit_what_a_job_is(name: str) -> None:
-    world = World()
-    number = world.submit(source(1))
-    world.act(ev.Action.EDIT, JobId(number, 0), superuser=True, **{name: 1})
-    assert world.replies[-1].data["counts"] == {"immutable": 1}
+    driven = Driven()
+    number = driven.submit(source(1))
+    driven.act(ev.Action.EDIT, JobId(number, 0), superuser=True, **{name: 1})
+    assert driven.reply.data["counts"] == {"immutable": 1}
 
 
 @pytest.mark.parametrize("action", [ev.Action.EDIT, ev.Action.NOTE])
 @pytest.mark.parametrize("name", sorted(RECORDED))
 def test_an_owner_does_not_edit_what_happened_to_a_job(name: str, action: ev.Action) -> None:
-    world = World()
-    number = world.submit(source(1))
-    before = dict(world.queue.book.clusters[number].ad_of(0).items())
-    world.act(action, JobId(number, 0), **{name: -5, "Mine": 1})
-    assert world.replies[-1].data["counts"] == {"protected": 1}
-    assert dict(world.queue.book.clusters[number].ad_of(0).items()) == before
-    world.act(action, JobId(number, 0), superuser=True, **{name: 3})
-    assert world.queue.book.clusters[number].ad_of(0).eval(name) == 3
+    driven = Driven()
+    number = driven.submit(source(1))
+    before = dict(driven.queue.book.clusters[number].ad_of(0).items())
+    driven.act(action, JobId(number, 0), **{name: -5, "Mine": 1})
+    assert driven.reply.data["counts"] == {"protected": 1}
+    assert dict(driven.queue.book.clusters[number].ad_of(0).items()) == before
+    driven.act(action, JobId(number, 0), superuser=True, **{name: 3})
+    assert driven.queue.book.clusters[number].ad_of(0).eval(name) == 3
 
 
 def test_a_submission_begins_with_nothing_that_happened() -> None:
-    world = World()
-    plain = dict(world.queue.book.clusters[world.submit(source(1))].ad_of(0).items())
+    driven = Driven()
+    plain = dict(driven.queue.book.clusters[driven.submit(source(1))].ad_of(0).items())
     forged = dict.fromkeys(sorted(RECORDED), 7)
-    number = world.submit(source(2, own=dict.fromkeys(("NumHolds", "OsUser", "RemoteHost"), (1, 2)), **forged))
+    number = driven.submit(source(2, own=dict.fromkeys(("NumHolds", "OsUser", "RemoteHost"), (1, 2)), **forged))
     for proc in (0, 1):
-        found = dict(world.queue.book.clusters[number].ad_of(proc).items())
+        found = dict(driven.queue.book.clusters[number].ad_of(proc).items())
         apart = {"ClusterId", "ProcId", "GlobalJobId"}
         assert {name: found[name] for name in found if name not in apart} == {
             name: plain[name] for name in plain if name not in apart
         }
-    held = world.submit(source(1, JobStatus=5, HoldReason="mine", HoldReasonCode=15, HoldReasonSubCode=2, NumHolds=9))
-    ad = world.queue.book.clusters[held].ad_of(0)
+    held = driven.submit(source(1, JobStatus=5, HoldReason="mine", HoldReasonCode=15, HoldReasonSubCode=2, NumHolds=9))
+    ad = driven.queue.book.clusters[held].ad_of(0)
     assert [ad.eval(name) for name in ("JobStatus", "HoldReason", "HoldReasonCode", "NumHolds")] == [5, "mine", 15, 0]
 
 
 @pytest.mark.parametrize(("given", "taken"), [(7, 7), (-3, -3), (1e9, 10**9), ("=2 + 3", 5)])
 def test_a_priority_is_a_whole_number(given: object, taken: int) -> None:
-    world = World()
-    number = world.submit(source(1, JobPrio=given))
-    assert world.queue.book.clusters[number].ad_of(0).cell("jobprio") == taken
-    assert type(world.queue.book.clusters[number].ad_of(0).cell("jobprio")) is int
+    driven = Driven()
+    number = driven.submit(source(1, JobPrio=given))
+    assert driven.queue.book.clusters[number].ad_of(0).cell("jobprio") == taken
+    assert type(driven.queue.book.clusters[number].ad_of(0).cell("jobprio")) is int
 
 
 @pytest.mark.parametrize("given", [1.5, 2**31, -1e10, True, "high", float("inf"), float("nan")])
 def test_a_priority_that_is_not_a_whole_number_is_refused(given: object) -> None:
-    world = World()
-    number = world.submit(source(1, JobPrio=3))
-    world.act(ev.Action.EDIT, JobId(number, 0), JobPrio=given)
-    assert world.replies[-1].data["counts"] == {"not-a-number": 1}
-    world.act(ev.Action.EDIT, JobId(number, 0), JobPrio=1e3)
-    assert repr(world.queue.book.clusters[number].ad_of(0).cell("jobprio")) == "1000"
-    step = world.queue.step(ev.Submitted(clusters=(source(1, JobPrio=given),), owner="ann", reply_to="r"), world.now)
+    driven = Driven()
+    number = driven.submit(source(1, JobPrio=3))
+    driven.act(ev.Action.EDIT, JobId(number, 0), JobPrio=given)
+    assert driven.reply.data["counts"] == {"not-a-number": 1}
+    driven.act(ev.Action.EDIT, JobId(number, 0), JobPrio=1e3)
+    assert repr(driven.queue.book.clusters[number].ad_of(0).cell("jobprio")) == "1000"
+    step = driven.queue.step(ev.Submitted(clusters=(source(1, JobPrio=given),), owner="ann", reply_to="r"), driven.now)
     (reply,) = [each for each in step.effects if isinstance(each, ef.Reply)]
     assert not reply.ok and "JobPrio is not a whole number" in reply.text
 
 
 def test_a_submission_cannot_name_another_owner() -> None:
-    world = World()
-    number = world.submit(source(2, own={"Owner": ("root",), "User": ("root@here",), "ProcId": (7,)}, Owner="root"))
-    ad = world.queue.book.clusters[number].ad_of(1)
+    driven = Driven()
+    number = driven.submit(source(2, own={"Owner": ("root",), "User": ("root@here",), "ProcId": (7,)}, Owner="root"))
+    ad = driven.queue.book.clusters[number].ad_of(1)
     assert [ad.eval(name) for name in ("Owner", "User", "ProcId")] == ["ann", "ann@here", 1]
 
 
 def test_jobs_whose_log_cannot_be_written_are_held_if_they_have_not_begun() -> None:
-    world = World()
-    job, _, _ = running(world)
+    driven = Driven()
+    job, _, _ = running(driven)
     waits, other, differ = (
-        world.submit(source(2)),
-        world.submit(source(1, UserLog="/other")),
-        world.submit(source(2, own={"UserLog": ("/log", "/other")})),
+        driven.submit(source(2)),
+        driven.submit(source(1, UserLog="/other")),
+        driven.submit(source(2, own={"UserLog": ("/log", "/other")})),
     )
     event = ev.LogRefused(path="/log", owner="ann", code=22, subcode=13, text="no")
     for owner in ("bob", "ann"):
-        before = [each.number for each in world.queue.book.clusters.values() if each.statuses.count(JobStatus.HELD)]
+        before = [each.number for each in driven.queue.book.clusters.values() if each.statuses.count(JobStatus.HELD)]
         assert not before
-        step = world.queue.step(replace(event, owner=owner), 1.0)
+        step = driven.queue.step(replace(event, owner=owner), 1.0)
     assert not [change for change in step.changes if isinstance(change, AppendLog)], "the log is told nothing"
-    found = {number: list(each.statuses) for number, each in world.queue.book.clusters.items()}
+    found = {number: list(each.statuses) for number, each in driven.queue.book.clusters.items()}
     held, idle = JobStatus.HELD, JobStatus.IDLE
     assert found == {
         job.cluster: [JobStatus.RUNNING], waits: [held, held], other: [idle], differ: [held, idle]
     }  # fmt: skip
-    ad = world.queue.book.clusters[waits].ad_of(1)
+    ad = driven.queue.book.clusters[waits].ad_of(1)
     assert (ad["HoldReasonCode"], ad["HoldReasonSubCode"], ad["HoldReason"]) == (22, 13, "no")
 
 
@@ -518,144 +505,133 @@ def test_jobs_are_counted_for_a_limit_only_where_it_may_be_exceeded() -> None:
     assert accepted("ann") and not accepted("ann")
 
 
-def limited(**limits: Any) -> World:
-    world = World()
-    world.queue.holder.settings = replace(world.queue.holder.settings, limits=Limits(**limits))
-    return world
+def limited(**limits: Any) -> Driven:
+    driven = Driven()
+    driven.queue.holder.settings = replace(driven.queue.holder.settings, limits=Limits(**limits))
+    return driven
 
 
-def running_jobs(world: World) -> int:
-    return world.queue.counts()["running"]
+def running_jobs(driven: Driven) -> int:
+    return driven.queue.counts()["running"]
 
 
 def test_no_more_jobs_run_than_the_limit_and_the_next_follows_as_one_ends() -> None:
-    world = limited(running_max=2)
-    world.submit(source(5))
-    while world.match() and not world.queue.holder.is_full:
-        everything_arrives(world)
-    everything_arrives(world)
-    assert running_jobs(world) == 2 and len(world.queue.holder.claims) == 2
-    assert not world.queue.offered(world.now), "nothing is asked for"
-    (slot,) = list(world.nodes["a"].runs)[:1]
-    world.to_queue["a"].append(world.nodes["a"].ends(slot, world.now))
-    everything_arrives(world)
-    assert running_jobs(world) == 2, "the next job runs on the same claim"
-    claim = next(iter(world.queue.holder.claims.values()))
-    step = world.queue.step(ev.ClaimLost(claim_id=claim.id, reason="gone"), world.now)
-    assert ef.OfferJobs(later=False) in step.effects and world.queue.offered(world.now)
+    driven = limited(running_max=2)
+    driven.submit(source(5))
+    while asked := driven.match():
+        driven.answer(asked)
+    assert driven.queue.holder.is_full
+    assert running_jobs(driven) == 2 and len(driven.queue.holder.claims) == 2
+    assert not driven.queue.offered(driven.now), "nothing is asked for"
+    driven.end(driven.job(1))
+    assert running_jobs(driven) == 2 and len(driven.queue.holder.claims) == 2, "the next job runs on the same claim"
+    claim = next(iter(driven.queue.holder.claims.values()))
+    step = driven.queue.step(ev.ClaimLost(claim_id=claim.id, reason="gone"), driven.now)
+    assert ef.OfferJobs(later=False) in step.effects and driven.queue.offered(driven.now)
 
 
 def test_a_limit_that_is_lowered_is_reached_as_jobs_end() -> None:
-    world = limited(running_max=3)
-    world.submit(source(9))
+    driven = limited(running_max=3)
+    driven.submit(source(9))
     for _ in range(3):
-        assert world.match()
-        everything_arrives(world)
-    assert running_jobs(world) == 3
-    world.queue.holder.settings = replace(world.queue.holder.settings, limits=Limits(running_max=1))
-    for name, node in world.nodes.items():
-        for slot in list(node.runs):
-            world.to_queue[name].append(node.ends(slot, world.now))
-            everything_arrives(world)
-    assert running_jobs(world) == 1
-    world.check()
+        driven.start()
+    assert running_jobs(driven) == 3
+    driven.queue.holder.settings = replace(driven.queue.holder.settings, limits=Limits(running_max=1))
+    for proc in range(3):
+        driven.end(driven.job(1, proc))
+    assert running_jobs(driven) == 1
+    driven.check()
 
 
 def test_slots_are_asked_for_as_fast_as_the_start_delay_allows() -> None:
-    world = limited(start_count=2, start_delay_s=10.0)
-    world.submit(source(4))
-    for _ in range(4):
-        world.match()
-    everything_arrives(world)
-    assert running_jobs(world) == 2 and not world.queue.offered(world.now)
-    world.now += 9.0
-    assert ef.OfferJobs(later=False) not in world.queue.step(ev.Ticked(), world.now).effects
-    world.now += 1.0
-    assert ef.OfferJobs(later=False) in world.queue.step(ev.Ticked(), world.now).effects
-    assert world.queue.offered(world.now)
-    for _ in range(4):
-        world.match()
-    everything_arrives(world)
-    assert running_jobs(world) == 4
+    driven = limited(start_count=2, start_delay_s=10.0)
+    driven.submit(source(4))
+    for _ in range(2):
+        driven.start()
+    assert driven.match() is None
+    assert running_jobs(driven) == 2 and not driven.queue.offered(driven.now)
+    driven.now += 9.0
+    assert ef.OfferJobs(later=False) not in driven.queue.step(ev.Ticked(), driven.now).effects
+    driven.now += 1.0
+    assert ef.OfferJobs(later=False) in driven.queue.step(ev.Ticked(), driven.now).effects
+    assert driven.queue.offered(driven.now)
+    for _ in range(2):
+        driven.start()
+    assert running_jobs(driven) == 4
 
 
 def test_a_job_that_is_done_and_stays_has_one_end_when_it_is_removed() -> None:
-    world = World()
-    number = world.submit(source(1, LeaveJobInQueue=True))
-    world.match()
-    everything_arrives(world)
-    (slot,) = world.nodes["a"].runs
-    world.to_queue["a"].append(world.nodes["a"].ends(slot, world.now))
-    everything_arrives(world)
+    driven = Driven()
+    number = driven.submit(source(1, LeaveJobInQueue=True))
+    driven.end(driven.start())
     job = JobId(number, 0)
-    found = world.queue.book.find(job)
+    found = driven.queue.book.find(job)
     assert found is not None
     assert found.status is JobStatus.COMPLETED
-    world.act(ev.Action.REMOVE, job)
-    assert world.disk.history == [(job, JobStatus.COMPLETED)]
-    assert world.disk.ends[job] == 1
+    driven.act(ev.Action.REMOVE, job)
+    assert driven.past.history == [(job, JobStatus.COMPLETED)]
+    assert driven.past.ends[job] == 1
 
 
 def test_a_removed_job_stays_as_long_as_it_wants_to_and_has_one_end() -> None:
-    world = World()
-    first, second = (JobId(world.submit(source(1, LeaveJobInQueue=True)), 0) for _ in range(2))
+    driven = Driven()
+    first, second = (JobId(driven.submit(source(1, LeaveJobInQueue=True)), 0) for _ in range(2))
     for job in (first, second):
-        world.act(ev.Action.REMOVE, job)
-    world.feed(ev.Ticked())
-    world.restart()
-    world.feed(ev.Ticked())
+        driven.act(ev.Action.REMOVE, job)
+    driven.feed(ev.Ticked())
+    driven.restart()
+    driven.feed(ev.Ticked())
     for job in (first, second):
-        found = world.queue.book.find(job)
+        found = driven.queue.book.find(job)
         assert found is not None and found.status is JobStatus.REMOVED
-    world.act(ev.Action.REMOVE_AT_ONCE, first)
-    world.act(ev.Action.EDIT, second, LeaveJobInQueue=False)
-    world.now += 1000
-    world.feed(ev.Ticked())
-    assert sorted(world.disk.history) == [(first, JobStatus.REMOVED), (second, JobStatus.REMOVED)]
-    assert (world.disk.ends[first], world.disk.ends[second]) == (1, 1)
+    driven.act(ev.Action.REMOVE_AT_ONCE, first)
+    driven.act(ev.Action.EDIT, second, LeaveJobInQueue=False)
+    driven.now += 1000
+    driven.feed(ev.Ticked())
+    assert sorted(driven.past.history) == [(first, JobStatus.REMOVED), (second, JobStatus.REMOVED)]
+    assert (driven.past.ends[first], driven.past.ends[second]) == (1, 1)
 
 
 def test_a_job_that_needs_what_the_machine_does_not_say_is_held_and_the_next_one_runs() -> None:
-    world = World()
-    held = world.submit(source(2, Args="$$(Missing)"))
-    fine = world.submit(source(1))
-    world.match()
-    everything_arrives(world)
-    statuses = {str(job): world.queue.book.clusters[job.cluster].status(job.proc) for job in world.queue.book.ids()}
+    driven = Driven()
+    held = driven.submit(source(2, Args="$$(Missing)"))
+    fine = driven.submit(source(1))
+    driven.start()
+    statuses = {str(job): driven.queue.book.clusters[job.cluster].status(job.proc) for job in driven.queue.book.ids()}
     assert statuses == {
         f"{held}.0": JobStatus.HELD,
         f"{held}.1": JobStatus.HELD,
         f"{fine}.0": JobStatus.RUNNING,
     }
-    world.check()
+    driven.check()
 
 
 def test_the_next_job_on_a_claim_is_matched_at_the_time_of_the_event() -> None:
-    world = World()
-    _, claim_id, _ = running(world)
-    late = f"=time() >= {int(world.now) + 500}"
-    number = world.submit(source(1, Requirements=late, LeaveJobInQueue=f"=time() < {int(world.now) + 900}"))
-    world.now += 600
-    world.feed(world.nodes["a"].ends("slot1@a", world.now))
-    job = world.queue.book.find(JobId(number, 0))
+    driven = Driven()
+    first, claim_id, _ = running(driven)
+    late = f"=time() >= {int(driven.now) + 500}"
+    number = driven.submit(source(1, Requirements=late, LeaveJobInQueue=f"=time() < {int(driven.now) + 900}"))
+    driven.now += 600
+    driven.end(driven.job(first.cluster))
+    job = driven.queue.book.find(JobId(number, 0))
     assert job is not None
     assert (job.status, job.claim_id) == (JobStatus.RUNNING, claim_id)
-    everything_arrives(world)
-    world.feed(world.nodes["a"].ends("slot1@a", world.now))
-    assert world.queue.counts()["completed"] == 1
-    world.now += 400
-    world.feed(ev.Ticked())
-    assert world.queue.counts()["completed"] == 0
-    world.check()
+    driven.begun(job)
+    driven.end(job)
+    assert driven.queue.counts()["completed"] == 1
+    driven.now += 400
+    driven.feed(ev.Ticked())
+    assert driven.queue.counts()["completed"] == 0
+    driven.check()
 
 
 def test_a_job_says_what_its_slot_gave_it_and_forgets_what_an_earlier_one_gave() -> None:
-    world = World()
-    job_id, claim_id, _ = running(world)
-    job = world.queue.book.find(job_id)
+    driven = Driven()
+    job_id, claim_id, _ = running(driven)
+    job = driven.queue.book.find(job_id)
     assert job is not None
     assert (job.ad.get("MemoryProvisioned"), job.ad.get("CpusProvisioned")) == (1000, None)
-    claim = world.queue.holder.claims[claim_id]
+    claim = driven.queue.holder.claims[claim_id]
     resources = {"MachineResources": "Cpus Memory Swap GPUs", "Cpus": 2, "Memory": 500, "Swap": 9, "GPUs": 1}
     slot = ClassAd({**resources, "AssignedGPUs": "GPU-1"})
     first = provisioned(job.ad, slot)
@@ -671,33 +647,29 @@ def test_a_job_says_what_its_slot_gave_it_and_forgets_what_an_earlier_one_gave()
 
 
 def test_jobs_that_machines_refuse_over_and_over_are_offered_less_and_less_often_until_one_begins() -> None:
-    world = World()
-    number = world.submit(source(2))
+    driven = Driven()
+    number = driven.submit(source(2))
     pauses = []
-    for node in world.nodes.values():
-        node.unwilling = True
     for _ in range(FREE_TRIES + 7):
-        assert world.queue.offered(world.now)
-        assert world.match()
-        everything_arrives(world)
-        pause = world.queue.holder.pauses.of(number, world.now)
-        pauses.append(0.0 if pause is None else pause.until - world.now)
-        world.now += 2 * MISS_GAP_S
+        assert driven.queue.offered(driven.now)
+        asked = driven.match()
+        assert asked is not None
+        driven.answer(asked, refusal="no")
+        pause = driven.queue.holder.pauses.of(number, driven.now)
+        pauses.append(0.0 if pause is None else pause.until - driven.now)
+        driven.now += 2 * MISS_GAP_S
         if pause is not None:
-            world.feed(ev.Ticked())
-            world.queue.holder.pauses.missed(JobId(number, 0), world.now)
-            assert not world.queue.offered(world.now)
-            world.now = pause.until
-            assert any(isinstance(each, ef.OfferJobs) for each in world.queue.step(ev.Ticked(), world.now).effects)
+            driven.feed(ev.Ticked())
+            driven.queue.holder.pauses.missed(JobId(number, 0), driven.now)
+            assert not driven.queue.offered(driven.now)
+            driven.now = pause.until
+            assert any(isinstance(each, ef.OfferJobs) for each in driven.queue.step(ev.Ticked(), driven.now).effects)
     assert pauses == [0.0] * FREE_TRIES + [1.0, 2.0, 4.0, 8.0, 16.0, PAUSE_S_MAX, PAUSE_S_MAX]
-    for node in world.nodes.values():
-        node.unwilling = False
-    world.match()
-    everything_arrives(world)
-    assert world.queue.counts()["running"] == 1
-    world.queue.holder.pauses.missed(JobId(number, 0), world.now)
-    assert world.queue.holder.pauses.of(number, world.now) is None
-    world.check()
+    driven.start()
+    assert driven.queue.counts()["running"] == 1
+    driven.queue.holder.pauses.missed(JobId(number, 0), driven.now)
+    assert driven.queue.holder.pauses.of(number, driven.now) is None
+    driven.check()
 
 
 def test_misses_of_several_jobs_at_once_count_once_and_tries_of_one_job_each() -> None:
@@ -711,35 +683,29 @@ def test_misses_of_several_jobs_at_once_count_once_and_tries_of_one_job_each() -
 
 @pytest.mark.parametrize("lost", [False, True])
 def test_a_run_that_ends_before_its_program_ran_counts_as_a_miss(lost: bool) -> None:
-    world = World()
-    number = world.submit(source(1))
+    driven = Driven()
+    number = driven.submit(source(1))
     for _ in range(FREE_TRIES + 1):
-        assert world.match()
-        order = next(each for queue in world.to_node.values() for each in queue)
-        assert isinstance(order, ef.AskForSlot)
-        accepted = ev.ClaimAnswered(node=order.node, asked_id=order.claim_id, accepted=True, slot=order.slot,
-                                    claim_id=order.claim_id, slot_ad=None, refusal="")  # fmt: skip
-        world.feed(accepted)
-        job = world.queue.book.find(JobId(number, 0))
-        assert job is not None
-        end = ev.RunEnded(node=order.node, claim_id=job.claim_id, run=job.run, at=world.now, ending="evict",
-                          started=False, text="the machine could not start it")  # fmt: skip
-        gone = ev.ClaimLost(claim_id=job.claim_id, reason="owner present")
-        world.feed(gone if lost else end)
-        world.now += 2 * MISS_GAP_S
-        for queue in world.to_node.values():
-            queue.clear()
-    assert world.queue.holder.pauses.of(number, world.now) is not None
+        asked = driven.match()
+        assert asked is not None
+        driven.answer(asked)
+        job = driven.job(number)
+        if lost:
+            driven.feed(ev.ClaimLost(claim_id=job.claim_id, reason="owner present"))
+        else:
+            driven.end(job, "evict", started=False, text="the machine could not start it")
+        driven.now += 2 * MISS_GAP_S
+    assert driven.queue.holder.pauses.of(number, driven.now) is not None
 
 
 def test_jobs_submitted_on_hold_are_on_hold_after_a_restart() -> None:
-    world = World()
-    number = world.submit(source(2, JobStatus=5, HoldReasonCode=15))
-    world.restart()
-    assert world.queue.counts()["held"] == 2
-    world.act(ev.Action.RELEASE, JobId(number, 1))
-    world.check()
-    assert world.queue.counts() == {**dict.fromkeys(world.queue.counts(), 0), "held": 1, "idle": 1}
+    driven = Driven()
+    number = driven.submit(source(2, JobStatus=5, HoldReasonCode=15))
+    driven.restart()
+    assert driven.queue.counts()["held"] == 2
+    driven.act(ev.Action.RELEASE, JobId(number, 1))
+    driven.check()
+    assert driven.queue.counts() == {**dict.fromkeys(driven.queue.counts(), 0), "held": 1, "idle": 1}
 
 
 def _matched() -> Queue:
@@ -788,38 +754,38 @@ def test_a_lost_order_to_run_a_job_is_found_out_and_repeated_and_given_up_in_the
 
 
 def test_policies_of_jobs_mean_the_queues_zone() -> None:
-    world = World()
-    world.queue = Queue(replace(SETTINGS, zone=timezone(timedelta(hours=5))), world.now)
+    driven = Driven()
+    driven.queue = Queue(replace(SETTINGS, zone=timezone(timedelta(hours=5))), driven.now)
     # It is 22:13 in UTC.
-    number = world.submit(source(1, PeriodicHold='=formatTime(time(), "%H") == "03"'))
-    world.now += 60
-    world.feed(ev.Ticked())
-    assert world.queue.book.clusters[number].status(0) is JobStatus.HELD
+    number = driven.submit(source(1, PeriodicHold='=formatTime(time(), "%H") == "03"'))
+    driven.now += 60
+    driven.feed(ev.Ticked())
+    assert driven.queue.book.clusters[number].status(0) is JobStatus.HELD
 
 
 def test_policies_that_draw_lots_draw_for_each_job_and_each_time() -> None:
-    world = World()
-    number = world.submit(source(200, PeriodicHold="=random(10) < 2"))
-    cluster, held = world.queue.book.clusters[number], []
+    driven = Driven()
+    number = driven.submit(source(200, PeriodicHold="=random(10) < 2"))
+    cluster, held = driven.queue.book.clusters[number], []
     for _ in range(3):
-        world.now += 60
-        world.feed(ev.Ticked())
+        driven.now += 60
+        driven.feed(ev.Ticked())
         held.append(sum(cluster.status(proc) is JobStatus.HELD for proc in range(200)))
     assert 0 < held[0] < held[1] < held[2] < 200
 
 
 def test_a_job_whose_machine_is_not_heard_of_any_more_waits_again_and_its_log_says_why() -> None:
-    world = World()
-    job, _, _ = running(world)
+    driven = Driven()
+    job, _, _ = running(driven)
     texts: list[str] = []
     while not texts:
-        world.now += 20
-        step = world.queue.step(ev.Ticked(), world.now)
+        driven.now += 20
+        step = driven.queue.step(ev.Ticked(), driven.now)
         texts = [change.text for change in step.changes if isinstance(change, AppendLog)]
     (text,) = texts
     assert text.startswith(f"024 ({job.cluster:03}.000.000)")
     assert "Can not reconnect to slot" in text and ", rescheduling job" in text
-    found = world.queue.book.find(job)
+    found = driven.queue.book.find(job)
     assert found is not None and found.status is JobStatus.IDLE
     assert (found.whole("vacatereasoncode"), found.whole("numvacates")) == (1008, 1)
 
@@ -847,29 +813,28 @@ def test_the_administrator_names_the_attributes_that_tell_jobs_apart() -> None:
 
 
 def test_a_checkpoint_is_counted_and_logged_when_it_is_heard_of_and_not_again_as_its_run_ends() -> None:
-    world = World()
-    number = world.submit(source(1, UserLog="/l"))
-    assert world.match()
-    everything_arrives(world)
-    job = world.queue.book.find(JobId(number, 0))
+    driven = Driven()
+    number = driven.submit(source(1, UserLog="/l"))
+    driven.start()
+    job = driven.queue.book.find(JobId(number, 0))
     assert job is not None
     claim_id, run, seen = job.claim_id, job.run, []
 
     def feed(event: ev.Event) -> None:
-        changes = world.queue.step(event, world.now).changes
+        changes = driven.queue.step(event, driven.now).changes
         logged = [each.text.splitlines()[:2] for each in changes if isinstance(each, AppendLog)]
         saved = [lines[1].split(",")[0].strip() for lines in logged if lines[0].startswith("003 ")]
-        seen.append((job.ad.eval("NumCkpts"), job.ad.eval("LastCkptTime") == int(world.now), saved))
+        seen.append((job.ad.eval("NumCkpts"), job.ad.eval("LastCkptTime") == int(driven.now), saved))
 
     # The word of the second is late, that of the third is lost.
     for count in (1, 2, 1, 4):
-        world.now += 10
+        driven.now += 10
         used = ClassAd({"RemoteUserCpu": 5.0 * count})
-        feed(ev.RunSaved(claim_id=claim_id, run=run, at=world.now, checkpoints=count, attributes=used))
-    world.now += 10
-    end = ev.RunEnded(node="a", claim_id=claim_id, run=run, at=world.now, ending="evict", started=True, checkpoints=5)
+        feed(ev.RunSaved(claim_id=claim_id, run=run, at=driven.now, checkpoints=count, attributes=used))
+    driven.now += 10
+    end = ev.RunEnded(node="a", claim_id=claim_id, run=run, at=driven.now, ending="evict", started=True, checkpoints=5)
     feed(end)
-    feed(ev.RunSaved(claim_id=claim_id, run=run, at=world.now, checkpoints=6, attributes=ClassAd()))
+    feed(ev.RunSaved(claim_id=claim_id, run=run, at=driven.now, checkpoints=6, attributes=ClassAd()))
     assert seen == [
         (1, True, ["Usr 0 00:00:05"]),
         (2, True, ["Usr 0 00:00:10"]),
@@ -881,22 +846,11 @@ def test_a_checkpoint_is_counted_and_logged_when_it_is_heard_of_and_not_again_as
 
 
 def test_checkpoints_of_runs_are_counted() -> None:
-    world = World()
-    number = world.submit(source(1))
-    job = JobId(number, 0)
+    driven = Driven()
+    driven.submit(source(1))
+    found = driven.start()
     for taken in (2, 0, 1):
-        world.match()
-        for _ in range(3):
-            world.deliver_order("a")
-            world.deliver_word("a")
-        node = world.nodes["a"]
-        (slot,) = node.runs
-        world.now += 100
-        ended = replace(node.ends(slot, world.now, "evict"), checkpoints=taken)
-        world.feed(ended)
-        for _ in range(3):
-            world.deliver_order("a")
-            world.deliver_word("a")
-    found = world.queue.book.find(job)
-    assert found is not None
-    assert (found.ad["NumCkpts"], found.ad["LastCkptTime"]) == (3, int(world.now))
+        driven.now += 100
+        driven.end(found, "evict", checkpoints=taken)
+        driven.begun(found)
+    assert (found.ad["NumCkpts"], found.ad["LastCkptTime"]) == (3, int(driven.now))

@@ -16,7 +16,7 @@ from roost.schedd.job_transitions import TRANSITIONS, On
 from roost.schedd.state_docs import blocks
 from roost.schedd.status import ON_MACHINE, JobStatus
 from roost.schedd.turn import Turn
-from tests.schedd.queue_world import source
+from tests.schedd.kit import source
 
 NOW: Final = 5000.0
 #: Status and trigger to the status after it: where no run is on a machine, and where one is. What is not there is an

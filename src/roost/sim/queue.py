@@ -145,7 +145,7 @@ class Queue:
         for machine in self.machines.values():
             machine.ear.repeat(self.engine.now)
         self._muted = muted
-        if not muted:
+        if not muted and self._alive:
             self.feed(ev.BusCameBack())
 
     # -- jobs ------------------------------------------------------------------------------------------
