@@ -1,7 +1,7 @@
 """``roost cell import``, ``export``, ``apply``, ``log``, and ``diff`` with a pool: the cell that a pool keeps.
 
-What changes is shown before it happens, and the pool is asked for it on the revision of its cell that was looked at: if
-somebody else changes the cell in between, nothing happens.
+Changes are shown before they are made. The request names the revision of the cell that was shown: if the cell has
+changed since, the pool changes nothing.
 """
 
 from __future__ import annotations

@@ -179,7 +179,7 @@ def _typed_lines() -> Iterator[str]:
 
 @contextlib.contextmanager
 def _history() -> Iterator[None]:
-    """Load the lines of earlier sessions and keep those of this one; a session without is no worse."""
+    """Load the lines of earlier sessions and keep those of this one; where neither works, go on without."""
     try:
         import readline
     except ImportError:

@@ -24,11 +24,11 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser = subparsers.add_parser(
         "dag", help="workflows: jobs that wait for one another", description="Workflows in the files of DAGMan."
     )
-    deeds = parser.add_subparsers(dest="deed", metavar="COMMAND", title="commands", required=True)
-    check = deeds.add_parser("check", help="check DAG files, and print what they contain")
+    commands = parser.add_subparsers(dest="dag_command", metavar="COMMAND", title="commands", required=True)
+    check = commands.add_parser("check", help="check DAG files, and print what they contain")
     check.add_argument("file", nargs="+", help="DAG file")
     check.add_argument("--json", action="store_true", help="print JSON")
-    submit = deeds.add_parser("submit", help="submit DAG files as one run")
+    submit = commands.add_parser("submit", help="submit DAG files as one run")
     add_pool_options(submit)
     submit.add_argument("file", nargs="+", help="DAG file; the files of a run are named after the first")
     for name, what in (("jobs", "nodes with jobs in the queue"), ("idle", "jobs that wait for a slot"),
@@ -40,17 +40,17 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     submit.add_argument("--force", action="store_true", help="begin anew, whatever was done before")
     submit.add_argument("--always-post", action="store_true", help="run POST scripts after a failed PRE, too")
     submit.add_argument("--no-submit", action="store_true", help="write the submit description, and stop there")
-    status = deeds.add_parser("status", help="how far runs are")
+    status = commands.add_parser("status", help="how far runs are")
     add_pool_options(status)
     status.add_argument("cluster", nargs="*", type=int, help="cluster of a run; all runs where none is named")
-    run = deeds.add_parser("run", help="run DAG files here, until they are over, without submitting the run itself")
+    run = commands.add_parser("run", help="run DAG files here, until they are over, without submitting the run itself")
     add_pool_options(run, as_json=False)
     run.add_argument("file", nargs="+", help="DAG file")
 
 
 def run(args: argparse.Namespace) -> int:
     """Run ``dag``."""
-    match args.deed:
+    match args.dag_command:
         case "check":
             return _check(args)
         case "submit":

@@ -120,7 +120,7 @@ def _slots(pool: Pool, names: list[str]) -> dict[str, ClassAd]:
 
 
 def _decided(pool: Pool, name: str, kind: str) -> list[dict[str, Any]]:
-    """Who or what decided so, as it is on record."""
+    """The recorded decisions of a kind about a job, with their authors."""
     try:
         return pool.ask(central.AuditTrail(job=name, kinds=(kind,), limit=1)).records
     except (Refused, CommandError):

@@ -59,7 +59,7 @@ def _add_world(parser: argparse.ArgumentParser) -> None:
     pool.add_argument("--machines", type=int, metavar="N", help=f"number of machines ({MACHINES})")
     pool.add_argument("--cpus", type=int, metavar="N", help="cores of each machine (1)")
     pool.add_argument("--memory", type=int, metavar="MB", help="memory of each machine (2048)")
-    pool.add_argument("--owners", metavar="FILE.csv", help="recorded owners: machine,time,keyboard,load; or nobody")
+    pool.add_argument("--owners", metavar="FILE.csv", help="recorded owners: machine,time,keyboard,load; or `nobody`")
     jobs = parser.add_argument_group("jobs and time")
     jobs.add_argument("--days", type=float, default=7.0, metavar="D", help="simulated days, from a Monday on (7)")
     jobs.add_argument(
@@ -193,7 +193,7 @@ def _simulate(args: argparse.Namespace) -> int:
 
 @contextlib.contextmanager
 def _interruptible(shown: Callable[[float], None] | None, consequence: str) -> Iterator[Callable[[float], None]]:
-    """Takes how far a run is and shows it; whoever interrupts the run is told how far it came."""
+    """Takes how far a run is and shows it; a user who interrupts the run is told how far it came."""
     came = 0.0
 
     def progress(share: float) -> None:
@@ -213,7 +213,7 @@ def _interruptible(shown: Callable[[float], None] | None, consequence: str) -> I
 
 
 def _progress() -> Callable[[float], None] | None:
-    """A line on a terminal that says how far it is and how long it will take; nothing where nobody looks."""
+    """A line that says how far the run is and how long it will take; None if stderr is not a terminal."""
     line = ProgressLine()
     if not line.visible:
         return None

@@ -103,7 +103,7 @@ class Report:
         self._document({})
 
     def interrupted(self) -> None:
-        """Somebody has ended it."""
+        """The user has interrupted the run."""
         if self._outcomes:
             self._end_file()
         self._clear()

@@ -85,7 +85,7 @@ def say(text: str) -> None:
 
 
 def width() -> int:
-    """Columns that output may use; 100 where nobody says."""
+    """Columns that output may use; 100 if neither COLUMNS nor a terminal says."""
     columns = os.environ.get("COLUMNS", "")
     if columns.isdigit() and int(columns) >= 20:
         return int(columns)

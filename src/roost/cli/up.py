@@ -162,7 +162,7 @@ def alive(pid: int) -> bool:
 
 
 def signal_master(home: Home, pid: int, number: int) -> None:
-    """Send the master of a pool a signal, 0 to see whether one may. Raises CommandError if it is somebody else's."""
+    """Send the master of a pool a signal, 0 to see whether one may. Raises CommandError if it is another user's."""
     try:
         os.kill(pid, number)
     except PermissionError:

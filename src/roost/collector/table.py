@@ -1,9 +1,8 @@
 """The ads of a pool: by name, with expiry, and the slots' also in columns.
 
 An ad that is not heard of again within its lifetime (CLASSAD_LIFETIME, or its own ClassAdLifetime) is forgotten. The
-table of slots is kept up to date row by row, and each row has the number of the change that it saw last: a cycle of
-the matchmaker begins with what changed and not with everything. A change in attributes that nobody watches does not
-count.
+table of slots is kept up to date row by row, and each row has the number of the change that it saw last: a cycle of the
+matchmaker begins with what changed and not with everything. A change in attributes that are not watched does not count.
 """
 
 from __future__ import annotations

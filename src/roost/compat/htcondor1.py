@@ -286,7 +286,7 @@ class Negotiator(SecondNegotiator):
 
 
 class SecMan:
-    """Who this program is to the pool."""
+    """This program's identity in the pool."""
 
     def ping(self, ad: Any = None, command: str = "DC_NOP") -> classad.ClassAd:
         """Ask the pool something, and say who it takes this program for."""

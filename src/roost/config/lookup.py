@@ -32,14 +32,14 @@ _FATAL = frozenset({Code.MACRO_CYCLE, Code.EXPANSION_LIMIT})
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """Who asks."""
+    """The reader of a configuration: its subsystem and local name."""
 
     subsystem: str
     localname: str | None = None
 
 
 class Asking(TypedDict, total=False):
-    """Who asks; what is not given is taken from the reader that the configuration was made for."""
+    """The reader of a configuration; what is not given is that of the reader the configuration was made for."""
 
     #: daemon or command
     subsys: str | None
@@ -198,7 +198,7 @@ class Config:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class View:
-    """A configuration as somebody in particular sees it."""
+    """A configuration as one reader sees it."""
 
     config: Config
     context: Context

@@ -155,7 +155,7 @@ class _Order:
         return [(member, span) for member in members if member and member not in self.read]
 
     def directories(self) -> None:
-        """Read the directories of LOCAL_CONFIG_DIR; a missing one is no error."""
+        """Read the directories of LOCAL_CONFIG_DIR; a missing one is not an error."""
         while unread := self._unread("local_config_dir"):
             for path, _ in unread:
                 self.read.add(path)

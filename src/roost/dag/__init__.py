@@ -1,8 +1,8 @@
 """Workflows: jobs that wait for one another, as DAGMan's files describe them.
 
-`reading` makes a plan of files, `run` is the machine that takes a run of it from event to event, `rescue` and `status`
-are the texts that a run leaves. Everything is pure: submitting, running scripts, and writing files is for whoever
-carries the orders out.
+`reading` turns files into a plan, `run` is the machine that takes a run of it from event to event, `rescue` and
+`status` are the texts that a run leaves. Everything is pure: the caller, who carries the orders out, submits jobs, runs
+scripts and writes files.
 """
 
 from roost.dag.plan import Dag, Node, NodeKind, Script, ScriptPoint

@@ -2,7 +2,7 @@
 
 A file is read twice: for what it defines (nodes, descriptions, splices), then for what it says about that. INCLUDE
 reads another file as if its lines stood there; SPLICE reads one as a draft of its own, whose nodes are then taken over.
-Files are read by whoever asks (`Read`), so that nothing here touches a disk.
+The caller reads the files (`Read`), so that nothing here touches a disk.
 
 What it does not do: read submit descriptions, or look whether they exist.
 """

@@ -13,7 +13,7 @@ PRE, POST, HELD, JOB = "pre", "post", "held", "job"
 
 @dataclass(slots=True)
 class Waiting:
-    """Lines of nodes; in each the highest priority is first, then whoever came first (or last)."""
+    """Lines of nodes; in each the highest priority is first, then the node that came first (or last)."""
 
     depth_first: bool = False
     _lines: dict[Line, list[tuple[int, int, str]]] = field(default_factory=dict)
@@ -34,7 +34,7 @@ class Waiting:
         return line, heapq.heappop(self._lines[line])[2]
 
     def clear(self) -> None:
-        """Nobody waits any more."""
+        """Empty all lines."""
         self._lines.clear()
 
     def __len__(self) -> int:

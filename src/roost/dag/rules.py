@@ -1,4 +1,4 @@
-"""The conditions and deeds that the rows of the table name."""
+"""The conditions and actions that the rows of the table name."""
 
 from __future__ import annotations
 

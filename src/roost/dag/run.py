@@ -314,7 +314,7 @@ class Run:
                 self.raised(waiting, On.PARENTS_DONE)
 
     def give_up(self, progress: Progress) -> None:
-        """What waits for a node that failed cannot be reached; a chain of a million is no reason to recurse."""
+        """Nodes that wait for a failed one cannot be reached. Not recursive: a chain may have a million nodes."""
         if progress.node.kind is NodeKind.SERVICE:
             return
         if progress.state is NodeState.ERROR and self.status is RunStatus.OK:

@@ -2,7 +2,7 @@
 
 A machine is what its partitionable slots say of it. It counts as whole if one of them does, for a job that asks for a
 whole machine asks for a slot. It is drained by this daemon if the reason begins as this daemon's reasons do, or if it
-gives none; drains of somebody else are none of its business. Machines that sleep (Offline) are not looked at.
+gives none; it leaves all other drains alone. Machines that sleep (Offline) are skipped.
 """
 
 from __future__ import annotations

@@ -267,7 +267,7 @@ def counted_reason(record: dict[str, Any]) -> str:
 
 
 def decided_by(record: dict[str, Any]) -> Iterator[str]:
-    """Who or which expression a decision on record came from."""
+    """The user or the expression that made a recorded decision."""
     actor = record.get("actor")
     if actor:
         yield f"by {'the machine ' if actor == record.get('machine') else ''}{actor}"

@@ -157,7 +157,7 @@ def _of_limits(record: dict[str, Any], besides: dict[str, int]) -> Iterator[Reme
 
 
 def _of_order(record: dict[str, Any], name: str) -> Iterator[Remedy]:
-    """Who comes first: among users by priority, among one's own jobs by JobPrio."""
+    """The order of service: among users by priority, among one's own jobs by JobPrio."""
     share, mine = fair_share(record), mine_of(record)
     ahead = [] if share is None else [row for row in share.rows if row.place == "ahead"]
     if mine is not None and ahead:

@@ -85,7 +85,7 @@ def _of_slot(text: str, side: Side | None) -> str:
 
 
 def is_the_jobs(cause: str, why: Explanation) -> bool:
-    """Whether whoever changes the job can do something about a refusal: what it asks for, or is asked of it."""
+    """Whether a change of the job can end a refusal: of what it requests, or of what is required of it."""
     if cause != "slot-requirements":
         return cause == "job-requirements"
     return all(

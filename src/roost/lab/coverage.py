@@ -92,7 +92,7 @@ class Untried:
 
 
 def set_by(config: Config, slot: int | None = None) -> dict[str, Origin]:
-    """Where the attributes of a machine, or of one of its slots, are set; what nobody has set is not in it."""
+    """Where the attributes of a machine, or of one of its slots, are set; defaults are left out."""
     made = configured_machine(config, slot=slot)
     return {name: origin for name, origin in made.origins.items() if origin.file != _DEFAULT}
 
@@ -113,7 +113,7 @@ class Coverage:
         self.origins |= other.origins
 
     def configured(self, config: Config) -> None:
-        """A configuration whose clauses count, whether they are asked or not. What nobody has set does not count."""
+        """A configuration whose clauses count, whether they are asked or not. Defaults do not count."""
         made = configured_machine(config)
         self.origins |= set_by(config)
         for name in POLICY:

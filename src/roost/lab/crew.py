@@ -8,7 +8,7 @@ Outcomes come in the order of the scenarios. No scenario can stop the others: on
 its limit is given up by its process (`roost.lab.replay.run`), and if that process does not answer either, it is killed
 and another takes its place; so it is when it dies. Each counts as a scenario that failed, with what it was waiting for.
 
-Whoever ends early, by an exception or a signal, ends all processes, and what these have started.
+A caller that ends early, by an exception or a signal, ends all processes, and what these have started.
 """
 
 from __future__ import annotations
@@ -157,7 +157,7 @@ class Crew:
         self._lose(worker)
 
     def _lose(self, worker: _Worker) -> None:
-        """A process is of no use any more."""
+        """Forget a process that can no longer be used."""
         self._workers.remove(worker)
         _kill(worker)
         self._sweep()
@@ -194,7 +194,7 @@ class Crew:
 
 @dataclass(slots=True)
 class _Work:
-    """Scenarios: those that nobody has taken yet, and the outcomes of others."""
+    """Scenarios: those that no process has taken yet, and the outcomes of the others."""
 
     scenarios: Sequence[Scenario]
     #: How many have been taken, have ended, have failed, and have been handed on in their order.
@@ -272,7 +272,7 @@ def _doing(worker: _Worker) -> str:
 
 
 class _Ended(KeyboardInterrupt):
-    """Somebody ends this process: event loops let it through at once."""
+    """This process was told to end: event loops let it through at once."""
 
 
 def _end(*_: object) -> None:

@@ -38,7 +38,7 @@ class Outcome:
 
 
 def unfinished(scenario: Scenario, problem: str) -> Outcome:
-    """The outcome of a scenario that nobody saw the end of."""
+    """The outcome of a scenario whose end was not seen."""
     return Outcome(verdict=Verdict(scenario=scenario, checked=0, failures=()), problem=problem)
 
 

@@ -1,4 +1,4 @@
-"""A line on a terminal that says how far something long is; nothing where nobody looks."""
+"""A line on a terminal that says how far something long is; nothing where stderr is not a terminal."""
 
 from __future__ import annotations
 

@@ -90,7 +90,7 @@ class Expectation:
 
 
 class Order(StrEnum):
-    """What somebody does to the machine, or to a job."""
+    """A command to the machine, or about a job."""
 
     UPDATE = "update"
     VACATE = "vacate"

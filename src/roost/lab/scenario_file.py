@@ -76,7 +76,7 @@ def _scenarios(path: Path, root: Table) -> Iterator[Scenario]:
         steps = read_steps(table, Steps(jobs, {each.name: MachineSteps() for each in machines}, hooks, dags))
         if not steps.expectations:
             table.fail(
-                'it expects nothing, so it can\'t fail; add a step such as { at = "1h", expect = "Claimed/Busy" }'
+                'it expects nothing, so it cannot fail; add a step such as { at = "1h", expect = "Claimed/Busy" }'
             )
         begins = table if "begins" in table else root
         yield Scenario(

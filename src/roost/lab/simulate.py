@@ -292,7 +292,7 @@ _RESULTS: Final = ("summary.json", "report.html", "timeline.png", "metrics.png")
 
 
 def _make_directory(out: Path) -> None:
-    """Before the run, so that no run is in vain; what an earlier one left would say nothing true of this one."""
+    """Called before the run, so that a directory that cannot be written costs no run; what an earlier run left goes."""
     try:
         out.mkdir(parents=True, exist_ok=True)
         for name in _RESULTS:

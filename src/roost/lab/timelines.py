@@ -1,4 +1,4 @@
-"""Who was in which state when, and how many jobs waited: gathered from records, for pictures.
+"""Which slot was in which state when, and how many jobs waited: gathered from records, for pictures.
 
 `Timelines` keeps every stay of a sample of slots, evenly spread over the pool; and of up to `ROWS_MAX` slots, and of
 the whole pool, the core seconds spent in each pair within each interval. A slot counts with its cores: a partitionable

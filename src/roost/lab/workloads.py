@@ -1,7 +1,7 @@
 """Jobs of a simulation from files: recorded ones (``.swf``), job ads (``.ads``, ``.ad``, ``.json``), submit files.
 
-A job ad says what policy may see. What really happens to the job, no policy sees; it stands in the ad under names that
-begin with ``Sim`` and is taken out before anybody else looks at it. Submit files carry the same with a plus sign:
+A job ad says what policy may see. What really happens to the job no policy sees: it stands in the ad under names that
+begin with ``Sim``, which are taken out before the ad is used. Submit files carry the same with a plus sign:
 ``+SimRunTime = 3600``.
 
 How a kind of file becomes ads is a row of `READERS`: a function from its text, its name and the configuration to ads.
@@ -162,7 +162,7 @@ def _truth(told: Mapping[str, Any], name: str, place: str) -> bool:
 
 
 def _kind(owner: str, attributes: Mapping[str, Any], unseen: frozenset[str]) -> str:
-    """Jobs of one kind are the same to a matcher: everything in their ads is that somebody might ask for."""
+    """Jobs of one kind are the same to a matcher: they agree in all that an expression might read."""
     own = str(attributes.get("Requirements", "")).lower() + str(attributes.get("Rank", "")).lower()
     ignored = {name for name in unseen if name not in own}
     pairs = ((name.lower(), value) for name, value in sorted(attributes.items()))

@@ -1,4 +1,4 @@
-"""What somebody decided, for the record: who, when, about what, by which expression of which configuration.
+"""A decision, for the record: who made it, when, about what, by which expression of which configuration.
 
 A record is made where the decision is, by the core that takes it. Its id names the decision: the same decision said
 again, by a message that was sent twice or by a cycle that comes to the same, is the same record, and takes the place

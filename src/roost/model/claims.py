@@ -1,7 +1,7 @@
 """Claims: a slot held by a queue, or by work that a hook fetched, for one job after another.
 
 `ClaimRequest` is what was asked for, `Claim` what the slot keeps, `Activation` the one job that runs now. A slot always
-has one claim: while nobody holds it, the claim is no more than the id under which it may be asked for.
+has one claim: while the slot is unclaimed, that is only the id under which it may be requested.
 
 The ads in here are shared, never changed: an update makes a new one.
 """
@@ -17,7 +17,7 @@ from roost.model.reasons import VacateReason
 
 
 class ClaimKind(StrEnum):
-    """Who holds a claim."""
+    """The kind of party that holds a claim."""
 
     SCHEDD = "schedd"
     #: A hook of the execute machine brought the work; no queue knows of it.
@@ -26,7 +26,7 @@ class ClaimKind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClaimRequest:
-    """What somebody wants a slot for."""
+    """A request for a slot: by whom and for which job."""
 
     job_ad: ClassAd
     kind: ClaimKind = ClaimKind.SCHEDD
@@ -112,12 +112,12 @@ class Claim:
 
     @property
     def kind(self) -> ClaimKind | None:
-        """Who holds it or asks for it; None while nobody does."""
+        """The kind of party that holds or requests it; None while there is none."""
         return None if self.request is None else self.request.kind
 
     @property
     def job_ad(self) -> ClassAd | None:
-        """The ad of the job that runs, else of the one it was asked for; None while nobody has asked."""
+        """The ad of the job that runs, else of the one it was requested for; None without a request."""
         if self.activation is not None:
             return self.activation.job_ad
         return None if self.request is None else self.request.job_ad

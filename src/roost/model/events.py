@@ -78,7 +78,7 @@ class TimerFired:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MatchReceived:
-    """The negotiator has promised the slot to somebody."""
+    """The negotiator has promised the slot to a submitter."""
 
     claim_id: ClaimId
 
@@ -207,14 +207,14 @@ class ShutdownRequested:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SlotBroken:
-    """Something of the slot does not work; it is to take no job until somebody has looked at it."""
+    """Something of the slot does not work; it takes no job until an administrator has checked it."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SlotMended:
-    """Somebody has looked at the slot."""
+    """An administrator has checked the slot."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

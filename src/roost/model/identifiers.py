@@ -1,6 +1,6 @@
 """Identifiers: of claims, and the source that makes them.
 
-A claim id is ``<address>#<start of the daemon>#<sequence>#<secret>``. Whoever knows all of it may use the claim;
+A claim id is ``<address>#<start of the daemon>#<sequence>#<secret>``. Knowing all of it is the right to use the claim;
 the part before the secret, with ``...`` after it, is public. A source is a value too: `ClaimIdSource.take` returns
 the id and the source to go on with. Secrets are derived from a key that is handed in, so the same key gives the same
 ids: the real daemon hands in bytes from the system, a simulation bytes from its seed.
@@ -35,7 +35,7 @@ class ClaimId:
 
     @property
     def public(self) -> str:
-        """What may be shown to anybody."""
+        """The part of the id that is not secret."""
         return f"{self.address}#{self.birth}#{self.sequence}#..."
 
     @property

@@ -2,8 +2,8 @@
 
 The matchmaker writes them, over whatever the machine says under these names; the queue evaluates them before it uses
 the slot for a job, the one it was matched for or another. What a machine tells later does not change them. The
-matchmaker tells queues, too, which policy is in force (`IDENTITY`): a slot that came under another one is used for
-nobody else.
+matchmaker tells queues, too, which policy is in force (`IDENTITY`): a slot that came under another one is used for no
+other job.
 """
 
 from __future__ import annotations

@@ -98,7 +98,7 @@ class Shortage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InUse:
-    """Somebody else's use of a ledger does not go together with what was wanted."""
+    """Another booking's use of a ledger conflicts with what was wanted."""
 
     ledger: str
     #: Name of the exclusive use.

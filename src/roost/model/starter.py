@@ -49,7 +49,7 @@ class Ending(StrEnum):
 
 
 class OrderedBy(StrEnum):
-    """Who wants a job to end."""
+    """The party that wants a job to end."""
 
     STARTD = "startd"
     QUEUE = "queue"

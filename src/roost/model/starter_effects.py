@@ -102,7 +102,7 @@ class TransferOutput:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AbortWork:
-    """Stop the work that is waited for; what becomes of it does not matter any more."""
+    """Stop the work that the starter waits for; its result no longer matters."""
 
     doing: Doing
 
@@ -163,7 +163,7 @@ class SetTimer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CancelTimer:
-    """The reminder is not needed any more."""
+    """The reminder is no longer needed."""
 
     timer: StarterTimer
 

@@ -1,7 +1,7 @@
 """What can happen to a starter: orders from startd or queue, results of its own orders, readings of its job.
 
 The time at which it happened goes with an event to the machine. An order may come twice, late or not at all. A result
-may come late, when nobody waits for it any more, but not before what it is the result of was ordered.
+may come late, when it is no longer waited for, but never before its order was given.
 """
 
 from __future__ import annotations
@@ -132,7 +132,7 @@ class JobNotStarted:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobEnded:
-    """The job's main process has ended. Exactly one of code and signal is set, or neither if nobody saw its end."""
+    """The job's main process has ended. Exactly one of code and signal is set, or neither if its end was not seen."""
 
     run: int
     exit_code: int | None = None

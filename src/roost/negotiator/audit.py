@@ -5,7 +5,7 @@ goes on from cycle to cycle is one record: it begins when the cause is first met
 over when it was not met for QUIET_S. So the trail of a pool whose policy keeps out a thousand jobs for a day is a line
 a user.
 
-Matches that NEGOTIATOR_PE_AUDIT_EXPR asks for, and those that take a slot from somebody, are records of their own.
+Matches that NEGOTIATOR_PE_AUDIT_EXPR asks for, and those that preempt a claim, have records of their own.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def _reason(act: Act, knob: str, kind: str, text: str) -> str:
 
 
 def single(plan: Plan, snapshot: Snapshot, settings: Settings, accounts: Accounts) -> list[AuditRecord]:
-    """Records of matches that take a slot from somebody, or that are wanted on record."""
+    """Records of matches that preempt a claim, or that are wanted on record."""
     found = [
         _preemption(match, snapshot, settings, accounts)
         for match in plan.matches[:MATCHES_MAX]

@@ -153,7 +153,7 @@ class CycleRecord:
                 yield answer
 
     def _holders(self, rows: Array) -> dict[str, int]:
-        """Who has slots, and how many of them, those with most first."""
+        """The number of slots each user has, the largest first."""
         view = self.floor.view
         codes = view.holder.take(rows)
         counts = np.bincount(codes[codes >= 0], minlength=len(view.holders)).tolist()

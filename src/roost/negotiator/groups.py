@@ -42,7 +42,7 @@ class Group:
         return max(0.0, self.wanted - self.allocated)
 
     def hungry(self) -> bool:
-        """Whether somebody in the subtree could take more."""
+        """Whether a group in the subtree could take more."""
         return self.unmet > _TINY or any(child.accepts and child.hungry() for child in self.children)
 
 

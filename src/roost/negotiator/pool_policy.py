@@ -129,7 +129,7 @@ class Findings:
             counted.samples += names[:room]
 
     def more(self, finding: Finding, count: int) -> None:
-        """So many more of the same cause, which nobody looks at one by one."""
+        """Count so many more of the same cause without details."""
         self.total += count
         self._of(finding).count += count
 

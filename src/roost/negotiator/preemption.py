@@ -1,4 +1,4 @@
-"""Taking a slot from somebody for a better user: who may, and whom to take it from.
+"""Preemption of a claim for a better user: which requests may, and which claim they take.
 
 What the slots' and the jobs' ads show of priorities and use exists only here. PREEMPTION_REQUIREMENTS and
 PREEMPTION_RANK are evaluated for the slots that come into question, on ads that have no more than what those

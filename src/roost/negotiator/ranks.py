@@ -5,9 +5,9 @@ state (unused before preempted by rank before preempted by priority), and PREEMP
 preempted; of equals the first. The matchmaker's ranks count as minus infinity where they are not a number, the job's as
 0.
 
-A `Listing` is the best slots for a request in that order: all of them, or only those above a floor. PREEMPTION_RANK is
-no part of it, for it depends on users' priorities, which never stand still; therefore slots that are equal but for it
-are never told apart by the floor.
+A `Listing` is the best slots for a request in that order: all of them, or only those above a floor. PREEMPTION_RANK
+does not count in it, since it depends on users' priorities, which always change; so slots that differ only in it are on
+the same side of the floor.
 """
 
 from __future__ import annotations

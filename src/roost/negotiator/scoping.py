@@ -6,9 +6,8 @@ machine that it runs on. What the pool imposes must not hang on that: a name tha
 asked of the job, and one that only slots have of the slot. Names that both have are MY's, but for those that a slot
 has of the job that it runs: these are the job's that asks.
 
-Names that the catalogue does not know stay as they are: nobody but the administrator can say whose they are. Nor is
-anything changed in ads within an expression, whose names may be their own. `roost policy lint` tells of such names
-(RST618).
+Names that the catalogue does not know stay as they are: only the administrator knows whose they are. Ads within an
+expression stay as they are, too: their names may be their own. `roost policy lint` reports such names (RST618).
 """
 
 from __future__ import annotations

@@ -7,8 +7,8 @@ ranks, and makes the ad of one when it is asked for; `SingleSlots` takes the pla
 what is needed. Everything else of a cycle (who is served, with how much, under which limits) is the same code, and so
 is what it gives: `tests/negotiator/test_single_slots.py` holds it to that.
 
-It is for slots that nobody has and that no policy discards, and for ranks that stay as they are while a slot does. The
-counts of causes, and what the pool-wide policy prevented, are those of the slots that were asked.
+It is for unclaimed slots that no policy discards, and for ranks that stay the same while a slot does. Counts of causes,
+and what the pool-wide policy prevented, cover only the slots that were tried.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class Shelf(Protocol):
     """Slots by row. The rows stay what they are during a cycle."""
 
     def view(self) -> SlotView:
-        """The arrays of a cycle; those that nobody has are available, the others are not."""
+        """The arrays of a cycle; unclaimed slots are available, the others are not."""
 
     def usage(self) -> Mapping[str, tuple[float, int]]:
         """User to weight and number of the slots in use."""
@@ -65,7 +65,7 @@ class Shelf(Protocol):
         """The ad of a slot as it is now; None if it is not to be had after all."""
 
     def rows(self) -> Iterator[int]:
-        """The slots that nobody has, by their ranks where no request has a say in them; of equals the first."""
+        """The unclaimed slots, by their ranks where those do not depend on the request; of equals the first."""
 
     def ranks(self, row: int) -> tuple[float, float]:
         """The matchmaker's two ranks of a slot where no request has a say in them."""

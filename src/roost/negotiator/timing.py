@@ -8,8 +8,8 @@ NEGOTIATOR_MIN_INTERVAL has passed since the beginning of the last cycle, and NE
 no event at all a cycle begins NEGOTIATOR_INTERVAL after the last one.
 
 **Length.** A visit to a submitter ends when its time is up: the least of NEGOTIATOR_MAX_TIME_PER_PIESPIN and of what is
-left of the time for the cycle, for the queue and for the submitter. Who ran out of time is done with in this cycle.
-Nothing here reads a clock: whoever runs a cycle says at each of its steps how long it has taken so far.
+left of the time for the cycle, for the queue and for the submitter. A submitter that runs out of time is skipped for
+the rest of the cycle. Nothing here reads a clock: the caller says at each step how long the cycle has taken.
 """
 
 from __future__ import annotations
@@ -130,7 +130,7 @@ class Stopwatch:
 
 
 def at_once(steps: Steps[Result]) -> Result:
-    """The result of steps that take no time: the simulated world's, and where nobody waits."""
+    """The result of steps that take no time: in the simulation, and where there is no limit."""
     try:
         next(steps)
         while True:

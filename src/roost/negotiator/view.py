@@ -111,7 +111,7 @@ def weight_of(ad: ClassAd, settings: Settings, world: World) -> float:
 
 
 def charged_for(ad: ClassAd, world: World) -> str:
-    """Who is charged for one slot, as `usage_of` has it; "" for nobody."""
+    """The user charged for one slot, as `usage_of` has it; "" for none."""
     if evaluate(_IN_USE, ad, None, world) is not True:
         return ""
     user = evaluate(_CHARGED, ad, None, world)

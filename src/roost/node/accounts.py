@@ -1,7 +1,7 @@
 """The accounts of a host: dynamic slots cut and given back, and who holds what.
 
 `startd.requests` places a request, `startd.layout_machine` keeps the ledgers. A dynamic slot lives from the request
-that it was cut for until nobody holds it. Whenever a slot is cut or goes, all ads that tell sizes are made anew.
+that it was cut for until its claim ends. Whenever a slot is cut or goes, all ads that tell sizes are made anew.
 
 A claim that the ledgers do not grant is a mistake of this room: the slots' machines see to it that none is asked for.
 """
@@ -127,7 +127,7 @@ class Accounts:
         return ad
 
     def delete(self, slot: Slot) -> None:
-        """Give a slot back that nobody holds."""
+        """Give back a slot that is not claimed."""
         slots, gone = self.slots, slot.plan.id
         self.slots = _booked(slots.delete(gone) if gone.is_dynamic else slots.removed(gone), slot)
         self.host.slots.remove(slot)

@@ -1,8 +1,8 @@
 """What a machine decided about its slots and their jobs, for the record: which transitions are evictions, and why.
 
 An eviction is on record where it is decided: when a job that runs or is suspended has to go, and when it is killed for
-not going. That its retirement is over, and the like, follows from that, and is told in the slot's story. What somebody
-ordered is on record whether it was done or refused.
+not going. That its retirement is over, and the like, follows from that, and is told in the slot's story. A user's
+command is on record whether it was done or refused.
 """
 
 from __future__ import annotations
@@ -111,7 +111,7 @@ def ordered(
     refusal: str = "",
     slots: Sequence[str] = (),
 ) -> AuditRecord:
-    """The record of something that somebody wanted of a machine."""
+    """The record of a user's command to a machine."""
     return AuditRecord(
         id=f"{kind}/{digest(actor, what)}/{round(now * 1000)}",
         kind=kind,

@@ -14,7 +14,7 @@ from roost.model.starter import HookPoint
 
 
 class RunBy(StrEnum):
-    """Who runs a hook."""
+    """The party that runs a hook."""
 
     SLOT = "slot"
     STARTER = "starter"

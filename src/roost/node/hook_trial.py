@@ -47,7 +47,7 @@ def sample_job(owner: str, row: HookRow, word: str) -> ClassAd:
 
 
 def sample_slot(slot: SlotPlan, row: HookRow, word: str) -> ClassAd:
-    """A slot that nobody holds, or that runs the job."""
+    """A slot that is unclaimed, or that runs the job."""
     ad = slot.ad.copy()
     free = not row.has_job
     ad["State"], ad["Activity"] = ("Unclaimed", "Idle") if free else ("Claimed", "Busy")

@@ -5,9 +5,9 @@ another. What one core orders of another is resolved here: a slot's orders to it
 slot, the cutting of slots and their going. All other orders come back as `Out`s, to be carried out as they stand; what
 comes of them comes in as events again.
 
-Who carries out orders may stop between any two of them: a daemon that dies has done the first and not the others.
+The daemon may die between any two orders: it has then carried out the first and not the others.
 
-What it does not do: look at a clock or at sensors (`poll` is handed the ads), keep timers, or talk to anybody.
+What it does not do: look at a clock or at sensors (`poll` is handed the ads), keep timers, or send messages.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ _polled: Final = maker(ev.Polled)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OfferLeftovers:
-    """Tell whoever got a part of a slot that the rest may be had under that claim."""
+    """Tell the queue that got a part of a slot that it may have the rest under that claim."""
 
     claim_id: ClaimId
     #: The ad of the request that the part was cut for.
@@ -136,7 +136,7 @@ class Host(Generic[S]):
     # -- what happens ----------------------------------------------------------------------------------
 
     def address(self, claim_id: ClaimId, event: ev.Event, now: float) -> list[Out[S]]:
-        """A message about a claim reaches whichever slot has it; one that nobody knows, any slot."""
+        """A message about a claim goes to the slot that has it; about an unknown claim, to any slot."""
         return self.receive(self.slot_of(claim_id) or self.slots[0], event, now)
 
     def receive(self, slot: S, event: ev.Event, now: float) -> list[Out[S]]:

@@ -1,8 +1,8 @@
 """What a machine writes down to go on after it was killed, and how it goes on.
 
-There is one record of the machine and one of each slot that somebody holds: the slot, the starter of its job, the name
-of the run. Slots without a record begin anew. Whether the processes of a run are still there is not in any record; who
-starts the daemon looks, and says so.
+There is one record of the machine and one of each claimed slot: the slot, the starter of its job, the name of the run.
+Slots without a record begin anew. No record says whether the processes of a run are still there: the caller that starts
+the daemon checks that, and says so.
 """
 
 from __future__ import annotations

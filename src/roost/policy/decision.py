@@ -8,7 +8,8 @@ Nothing here reads a clock: time() and CurrentTime are the instant handed in, ra
 name of what is decided about and from a seed in the policy, so that an explanation made later sees the numbers that the
 decision saw.
 
-What it does not do: say what an expression's being neither TRUE nor FALSE means. Who evaluates it knows that.
+What it does not do: say what it means that an expression is neither TRUE nor FALSE. The caller that evaluates it knows
+that.
 """
 
 from __future__ import annotations

@@ -80,7 +80,7 @@ class Attribute:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PolicyExpression:
-    """One expression that somebody writes to decide something."""
+    """One expression that decides something."""
 
     name: str
     #: The daemon that evaluates it.

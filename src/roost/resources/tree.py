@@ -1,9 +1,9 @@
 """The tree of ledgers.
 
-Theory of operation. A booking takes its amounts from a ledger and from each one above it, up to and including the
-first *share*; the capacity of a share was taken from its parent when it was divided. Each of these ledgers that has a
-capacity of the resource must have enough left. Exclusive use is looked at all the way to the root, because a host that
-somebody has alone must not be entered through any of its slots.
+Theory of operation. A booking takes its amounts from a ledger and from each one above it, up to and including the first
+*share*; the capacity of a share was taken from its parent when it was divided. Each of these ledgers that has a
+capacity of the resource must have enough left. Exclusive use is checked all the way to the root, because no other
+booking may enter an exclusively used host through any of its slots.
 
 Invariants, which `problems` recomputes:
 
@@ -13,7 +13,7 @@ Invariants, which `problems` recomputes:
 * a booking exists once, with one holder;
 * when all bookings have ended, all ledgers are as they were before the first.
 
-What it does not do: wait, or choose. Who tries what, in which order, is the business of schedulers.
+What it does not do: wait, or choose. Schedulers decide what is tried, and in which order.
 """
 
 from __future__ import annotations
@@ -128,7 +128,7 @@ class Ledgers:
         return shrunk._giving_back(ledger.parent, ledger.capacity) if ledger.share else shrunk
 
     def resized(self, capacities: Mapping[str, Amounts]) -> Ledgers:
-        """The same tree with other capacities. Nothing is taken from anybody: see `overdrawn`."""
+        """The same tree with other capacities. All bookings stay: see `overdrawn`."""
         changed = replace(
             self,
             ledgers={

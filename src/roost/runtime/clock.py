@@ -1,8 +1,8 @@
 """The clock of a daemon.
 
-Every daemon asks the clock that its `RoleContext` names, and lets its event loop wait. A real one is the system's.
-Where somebody drives the time (`lab.replay`), clock and event loop agree on another: it stands still until nothing is
-left to do, and then is at once that of the next timer. So the same daemons go through eight hours in seconds.
+Every daemon reads the clock that its `RoleContext` names, and lets its event loop wait. Normally that is the system's
+clock. In a replay (`lab.replay`), clock and event loop agree on another time: it stands still until nothing is left to
+do, and then jumps to the next timer. So the same daemons go through eight hours in seconds.
 
 Work outside of daemons (shepherds, the bus's server) takes the time that it takes; who waits for it waits in
 `time.monotonic`'s seconds.

@@ -1,6 +1,6 @@
 """Whether a SQLite database on disk is still the one that this process writes: not deleted, replaced or overwritten.
 
-SQLite itself does not notice that: it goes on writing to a file that has no name any more, and it reads a write-ahead
+SQLite itself does not notice that: it goes on writing to a file that no longer has a name, and it reads a write-ahead
 log (WAL) through an index in memory. So a queue would confirm jobs that its next start does not find.
 
 * `look` compares the files at the database's paths with those that are open: a few microseconds, around every commit.

@@ -306,7 +306,7 @@ def account_name() -> str:
 
 
 def user_name() -> str:
-    """Who runs this program: by the environment's word, else the system's."""
+    """The user who runs this program: as the environment says, else the system."""
     named = next((name for each in ("LOGNAME", "USER", "LNAME", "USERNAME") if (name := os.environ.get(each))), None)
     if named:
         return named

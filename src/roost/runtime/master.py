@@ -98,7 +98,7 @@ class _Child:
         return text[1:].decode(errors="replace")
 
     def forget(self) -> None:
-        """Nobody listens to it any more."""
+        """Stop listening to it."""
         reader, self.reader = self.reader, -1
         if reader >= 0:
             os.close(reader)
@@ -221,7 +221,7 @@ class Master:
         return list(found) or ["central", "schedd", "node"]
 
     def _users(self) -> list[str]:
-        """Who else may use the pool, without those whom this machine does not know."""
+        """The other users who may use the pool, without those whom this machine does not know."""
         if not can_switch_user():
             return []
         found = []
@@ -234,7 +234,7 @@ class Master:
         return found
 
     def _admit(self, users: dict[str, tuple[str, str]], contact: dict[str, Any]) -> None:
-        """Leave for each user how the pool is reached, in a file that nobody else can read: that is their proof."""
+        """Write for each user how to reach the pool, in a file that only that user can read: it proves who they are."""
         directory = self.home.users
         if not users and not directory.exists():
             return
@@ -337,7 +337,7 @@ class Master:
                 file.unlink(missing_ok=True)
 
     def _tell(self, line: str) -> None:
-        """Say something; a full disk, or a terminal that is gone, is no reason to end."""
+        """Say something; a full disk, or a terminal that is gone, does not end the master."""
         with contextlib.suppress(OSError):
             self.say(line)
 

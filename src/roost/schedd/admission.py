@@ -78,7 +78,7 @@ class Admission:
     host: Host = field(default_factory=MemoryHost)
 
     def transform(self, cluster: Cluster, world: World = WORLD) -> None:
-        """Change the jobs of a cluster that nobody knows yet. Raises NotAdmitted."""
+        """Change the jobs of a cluster that is not in the queue yet. Raises NotAdmitted."""
         for each in self.transforms:
             try:
                 self._transform(each, cluster, world)
@@ -102,7 +102,7 @@ class Admission:
                     job.ad.put(name, new)  # type: ignore[arg-type]
 
     def check(self, cluster: Cluster, world: World = WORLD) -> list[str]:
-        """What is to be said to whoever submits a cluster. Raises NotAdmitted for one that is refused."""
+        """The warnings for the user who submits a cluster. Raises NotAdmitted for one that is refused."""
         warnings: list[str] = []
         for each in self.requirements:
             apart = not _varying(cluster).isdisjoint(fold(word) for word in _WORD.findall(each.text))

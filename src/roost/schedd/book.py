@@ -1,7 +1,7 @@
 """The jobs of a queue: clusters, the few jobs that are more than a line of their cluster, and who is idle.
 
 A job's ad is three ads chained: what has happened to it, what sets it apart in its cluster, and the cluster's common
-ad. Of a job that nothing has happened to there is only a byte, its status; its ad is made when somebody asks for it.
+ad. A job that nothing has happened to takes one byte, its status; its ad is made when it is first read.
 
 Nothing here decides anything.
 """

@@ -1,6 +1,6 @@
 """What is to be kept: changes of the queue's durable state, each a frozen value.
 
-All changes of one step go to disk together or not at all, and before anybody is told what the step led to.
+All changes of one step go to disk together or not at all, and before any message about the step is sent.
 """
 
 from __future__ import annotations
@@ -155,7 +155,7 @@ class PutClaim:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DropClaim:
-    """A claim that the queue does not hold any more."""
+    """A claim that the queue no longer holds."""
 
     claim_id: str
 

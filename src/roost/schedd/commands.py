@@ -1,7 +1,7 @@
 """What users and administrators do to jobs: hold, release, remove, suspend, continue, vacate, edit.
 
-A command is for several jobs at once, and each job answers for itself: the reply counts what was done and why the rest
-was not. Whoever is not the owner of a job needs to be a superuser.
+A command is for several jobs at once, and succeeds or fails for each: the reply counts what was done, and says why the
+rest was not. A user who is not the owner of a job needs to be a superuser.
 """
 
 from __future__ import annotations

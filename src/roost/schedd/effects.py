@@ -112,7 +112,7 @@ class Decline:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reply:
-    """Answer whoever asked."""
+    """Answer a request."""
 
     to: str
     ok: bool = True

@@ -207,7 +207,7 @@ class ClaimsHeard:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogRefused:
-    """An event log cannot be opened, and will not be before somebody mends something."""
+    """An event log cannot be opened, and retrying does not help until a user or an administrator fixes the cause."""
 
     path: str
     owner: str

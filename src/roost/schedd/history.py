@@ -6,8 +6,8 @@ was and when it ended:
     *** Offset = 0 ClusterId = 7 ProcId = 0 Owner = "me" CompletionDate = 1795256430
 
 Offsets are in bytes. Because the banner stands behind its ad, a file is read backwards without an index: the newest job
-first, and only as far as somebody wants to know. Reading stands fast where a write was cut off, and where a file was
-cut at its beginning. `rotated_name` names the files that a rotation leaves.
+first, and only as far as the caller wants. Reading copes with a write that was cut off, and with a file that was cut at
+its beginning. `rotated_name` names the files that a rotation leaves.
 
 What this module does not do: open files; a reader is handed something that gives bytes from an offset.
 """

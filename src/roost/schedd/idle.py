@@ -67,7 +67,7 @@ class IdleGroup:
         self.count += 1
 
     def left(self) -> None:
-        """A job of the group that was not taken from it is not idle any more."""
+        """A job of the group that was not taken from it is no longer idle."""
         self.count -= 1
 
     def first(self) -> int | None:

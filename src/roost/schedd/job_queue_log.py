@@ -4,7 +4,7 @@
     101 KEY Job Machine                   an ad is there
     102 KEY                               it is gone
     103 KEY NAME EXPRESSION               an attribute is that from now on
-    104 KEY NAME                          it is not there any more
+    104 KEY NAME                          the attribute is gone
     105 and 106                           what stands between them happened together
 
 The key of a job is ``7.0``, that of what its cluster's jobs have in common ``07.-1``, that of the queue itself ``0.0``.
@@ -189,7 +189,7 @@ def _sets(key: str, ad: ClassAd) -> Iterator[str]:
 
 
 def _differences(key: str, before: ClassAd, after: ClassAd, beneath: ClassAd | None = None) -> Iterator[str]:
-    """What makes one ad of another; an attribute that is not there any more is that of `beneath`, or gone."""
+    """The records that make one ad of another; a removed attribute gets the value in `beneath`, or is gone."""
     for folded, cell in after.cells.items():
         old = before.cells.get(folded)
         if folded != _STATUS and (old is None or not same(old, cell)):

@@ -1,7 +1,7 @@
 """Jobs that run beside the queue, on its own machine: those of the scheduler and local universes.
 
-They are offered to nobody. Whoever runs them is a machine to the queue like any other, with a name of its own, so that
-claims, runs and ends are the same; only where their slot comes from is different, and how many may run.
+They are never offered to a matchmaker. To the queue, what runs them is a machine like any other, with a name of its
+own, so that claims, runs and ends are the same; only the source of their slots differs, and how many may run.
 """
 
 from __future__ import annotations

@@ -77,10 +77,10 @@ def remove(turn: Turn, job: Job, on: On, text: str) -> None:
 
 
 def leave_removed(turn: Turn, job: Job, *, stays: bool = True) -> None:
-    """A removed job that is on no machine any more has its end, and leaves the queue, unless it is to stay.
+    """A removed job that has left its machine has its end, and leaves the queue, unless it is to stay.
 
-    One that `stays` leaves when its LeaveJobInQueue is not true any more; the mark on it is there so that its end is
-    told once. So does one that others are to go with, until they have been found.
+    One that `stays` leaves when its LeaveJobInQueue is no longer true; it is marked so that its end is reported once.
+    So does one that takes others with it, until they have been found.
     """
     if stays and job.id in turn.book.following:
         turn.touch(job)
@@ -110,7 +110,7 @@ def leave_completed(turn: Turn, job: Job) -> None:
 
 
 def requeue(turn: Turn, job: Job, *, code: int, text: str, subcode: int = 0, lost: str = "") -> None:
-    """A job that was got rid of waits again; `lost`: the slot that nobody could reach any more."""
+    """A job that left its slot without ending waits again; `lost`: the slot that could no longer be reached."""
     row = row_of(job, On.EVICTED)
     turn.set(
         job,
@@ -164,7 +164,7 @@ def carry_out(turn: Turn, job: Job, verdict: Verdict, *, at_exit: bool = False) 
 
 
 def note_verdict(turn: Turn, job: Job, verdict: Verdict) -> None:
-    """Have on record that policy, and nobody, decided about a job."""
+    """Record that policy, and not a user, decided about a job."""
     kind = _KINDS.get(verdict.outcome)
     if kind is not None:
         expression = "" if verdict.expression is None else str(verdict.expression)

@@ -2,7 +2,7 @@
 
 Policies rely on them (a limit of starts, the time on hold), so a user who could set them would escape those policies.
 
-* `IMMUTABLE` say what a job is. Nobody changes them after submission; HTCondor's SYSTEM_IMMUTABLE_JOB_ATTRS are among
+* `IMMUTABLE` say what a job is. They never change after submission; HTCondor's SYSTEM_IMMUTABLE_JOB_ATTRS are among
   them.
 * `RECORDED` say what has happened to a job. A submission begins with what `begun` gives, and only queue super users
   change them later. HTCondor has no such list, and lets owners edit them.

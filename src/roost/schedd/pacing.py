@@ -2,8 +2,8 @@
 
 A job that a machine refuses, or that ends there before its program ran, waits again and would be matched again at once:
 nothing else stands between a machine that can start nothing and a cycle of the matchmaker for every try. So a cluster
-gets some tries for nothing, since refusals are also what races look like; then its jobs are offered to nobody for a
-while that doubles with each further miss. As soon as one of them begins all is forgotten.
+gets some tries without a pause, since races look like refusals, too; then its jobs are not offered for a while that
+doubles with each further miss. As soon as one of them begins the count starts anew.
 
 Pauses are not kept over a restart of the queue, and do not hold up jobs on claims that it has.
 """
@@ -28,7 +28,7 @@ PAUSE_S_MAX: Final = 28.0
 
 @dataclass(slots=True)
 class Pause:
-    """Misses of one cluster in a row, and until when it is offered to nobody, epoch s."""
+    """Misses of one cluster in a row, and until when it is not offered, epoch s."""
 
     misses: int = 0
     until: float = 0.0

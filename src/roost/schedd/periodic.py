@@ -193,8 +193,8 @@ def _give_up(turn: Turn, holder: Holder) -> None:
 def _lease_s(turn: Turn, holder: Holder, claim: HeldClaim) -> float:
     """How long a machine may be silent: as long as it keeps the claim without a sign of life.
 
-    A lease that is shorter than the signs of life are frequent lasts as long as the machine has been asked in vain for
-    as often as in any other lease.
+    A lease that is shorter than the interval between signs of life lasts until the machine has missed as many of them
+    as in any other lease.
     """
     job = None if claim.job is None else turn.book.find(claim.job)
     if job is None:

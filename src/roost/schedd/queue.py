@@ -1,8 +1,8 @@
 """The job queue: one event in; what is to be kept and what is to be done out.
 
 `Queue.step` is the whole of it. A queue is the only thing here that changes: it is large, so a step changes it in place
-rather than making another. What a step orders is to be carried out only when what it changed is on disk; then nobody
-was ever told what might be forgotten.
+rather than making another. The orders of a step are carried out only when its changes are on disk; so nothing that was
+told can be lost.
 
 What this module does not do: keep anything, send anything, choose machines.
 """

@@ -1,8 +1,8 @@
 """Jobs that run again and again: when each starts next, and what becomes of one whose crontab makes no sense.
 
-A job with a crontab gets its `DeferralTime` whenever it becomes idle (`Turn.take`), and anew when nobody took it
-within its window: it has missed that time, and waits for the next. Everything else is that of jobs with a
-`deferral_time`. That it becomes idle again after its program ended is for its `on_exit_remove` to say.
+A job with a crontab gets its `DeferralTime` whenever it becomes idle (`Turn.take`), and anew when no machine took it
+within its window: it has missed that time, and waits for the next. In all else it is like jobs with a `deferral_time`.
+Its `on_exit_remove` says whether it becomes idle again after its program ended.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def again(turn: Turn, job: Job) -> None:
 
 
 def look(turn: Turn) -> None:
-    """Plan the jobs anew that nobody took in time."""
+    """Plan the jobs anew that no machine took in time."""
     for number in list(turn.book.recurring):
         cluster = turn.book.clusters.get(number)
         if cluster is None:

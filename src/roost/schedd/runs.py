@@ -1,7 +1,7 @@
 """From an idle job to the end of its run: matches, claims, starts and ends.
 
 Every function handles one event in a `Turn`. An event about a run that is not the job's present one is about the past:
-it changes nothing, and the end of such a run is acknowledged, so that nobody sends it for ever.
+it changes nothing, and the end of such a run is acknowledged, so that the machine does not repeat it for ever.
 """
 
 from __future__ import annotations
@@ -351,7 +351,7 @@ def run_refused(turn: Turn, holder: Holder, event: RunRefused) -> None:
 
 
 def _run_over(turn: Turn, job: Job) -> None:
-    """A job has no claim any more. What becomes of one that was not to leave its machine is for the caller to say."""
+    """A job has lost its claim. The caller decides about one that was not to leave its machine."""
     if job.run and job.status in LEAVING:
         turn.move(job, On.RUN_OVER)
     job.claim_id = job.run = ""

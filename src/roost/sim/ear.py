@@ -122,7 +122,7 @@ class Ear:
                 self._reconnect(effect, now)
 
     def matched(self, claim_id: str, now: float) -> None:
-        """The matchmaker has promised a slot to somebody."""
+        """The matchmaker has promised a slot to a submitter."""
         if self.machine.alive:
             self._about(claim_id, lambda each: nev.MatchReceived(claim_id=each), now)
 
@@ -198,7 +198,7 @@ class Ear:
         self._say(ev.ClaimsHeard(node=self._node, known=known, unknown=tuple(unknown), serial=serial))
 
     def _reconnect(self, order: ef.AskAgain, now: float) -> None:
-        """The queue has started again. Claims that it does not name are not its any more."""
+        """The queue has started again. Claims that it does not name are no longer its own."""
         for report in self.reports.values():
             self._say(report)
         self._keep_alive(tuple(order.claims), order.serial, now)
@@ -284,7 +284,7 @@ class Ear:
             self._report(news.run_ended(slot, report, node=self._node, claim_id=claim_id, at=now))
 
     def lost(self, slot: Slot, starter: Starter, now: float) -> None:
-        """Nobody saw how a run ended."""
+        """The end of a run was not seen."""
         if starter.kind is ClaimKind.SCHEDD and slot.run_name not in self.reports:
             claim_id, began = starter.claim_id.text, starter.state.started_at is not None
             self._report(news.run_lost(slot.run_name, node=self._node, claim_id=claim_id, at=now, began=began))

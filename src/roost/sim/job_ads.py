@@ -1,7 +1,7 @@
 """Workloads given as job ads, for instance those that a submit file is expanded to.
 
-An ad is what policy sees; how the job really behaves is told beside it, by a `Truth` for each ad. Where nobody tells
-otherwise it is read from attributes of the ad that begin with ``Sim``, which are then taken out of it:
+An ad is what policy sees; how the job really behaves is told beside it, by a `Truth` for each ad. By default it is read
+from attributes of the ad that begin with ``Sim``, which are then taken out of it:
 
 | attribute | meaning |
 |---|---|
@@ -66,7 +66,7 @@ def _job(given: ClassAd, start: float, truth_of: Callable[[ClassAd], Truth] | No
         ad.pop(name, None)
     owner = ad.eval("Owner")
     if not isinstance(owner, str) or not owner:
-        raise JobAdProblem(f"{place}: it has no Owner; every job belongs to somebody")
+        raise JobAdProblem(f"{place}: it has no Owner; every job needs one")
     at = start + _number(given, "SimSubmitTime", 0.0, place)
     cluster, proc = _whole(ad, "ClusterId", number, place), _whole(ad, "ProcId", 0, place)
     defaults: dict[str, Any] = {

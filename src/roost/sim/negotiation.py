@@ -1,8 +1,9 @@
 """The matchmaker of the simulated pool: the cycles of `roost.negotiator`, every NEGOTIATOR_INTERVAL.
 
-Who gets which slot is decided by the very cycle of a real pool: slots' ads as of their last poll, the queue's idle jobs
-by submitter, priority and autocluster, users' accounts. Where ranks and policy allow it, free slots are asked one by
-one, the best first (`shelf`); else all slots are brought into a table as the collector keeps one. Both give the same.
+The matchmaking cycle of a real pool decides who gets which slot: slots' ads as of their last poll, the queue's idle
+jobs by submitter, priority and autocluster, users' accounts. Where ranks and policy allow it, free slots are asked one
+by one, the best first (`shelf`); else all slots are brought into a table as the collector keeps one. Both give the
+same.
 
 The queue is told which attributes of jobs matching depends on, which jobs got nothing and why, and which policy of the
 pool is in force. A slot that was given away is not given again before its machine offers another claim. When a part of

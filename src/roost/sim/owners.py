@@ -1,10 +1,10 @@
 """The people in front of the machines: when a key is pressed, and what load their own programs make.
 
 A trace is known for all times before the run begins, and is a function of time: so sensors can be asked for any
-instant, and for how long nothing changes. While an owner is there, a key has just been pressed; when nobody is there,
-the time since grows. Load is piecewise constant.
+instant, and for how long nothing changes. While an owner is there, a key has just been pressed; when the owner is away,
+the time since the last key grows. Load is piecewise constant.
 
-`diurnal` makes the trace of somebody who works by day, with breaks; `owners_file` reads recorded ones.
+`diurnal` makes the trace of a person who works by day, with breaks; `owners_file` reads recorded ones.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class OwnerTrace:
         return self.loads[passed - 1][1] if passed else 0.0
 
     def next_presence(self, now: float) -> float:
-        """When somebody comes or goes next; infinite if never."""
+        """When the owner comes or goes next; infinite if never."""
         return _next(self._edges, now)
 
     def next_load(self, now: float) -> float:

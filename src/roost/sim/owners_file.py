@@ -1,8 +1,8 @@
 """Recorded traces of owners: a CSV file with the columns ``machine``, ``time``, ``keyboard`` and ``load``.
 
 Each line holds from its time on; an empty cell means as before. Lines may be in any order, columns too, and further
-columns are left alone. Whatever is no such file is refused with line, column and remedy: a trace that is silently read
-as another one would give figures that nobody can trust.
+columns are left alone. Any other file is refused with line, column and remedy: a trace that is silently read as another
+one would give figures that cannot be trusted.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ from roost.startd.publication import retirement_left
 def pool_ad(slot: Slot, now: float) -> ClassAd:
     """The ad of a slot as of its last poll.
 
-    Cells are taken as they are: nobody sees the ad, and nobody asks for spellings.
+    Cells are taken as they are: the ad is not shown, and its spellings are not used.
     """
     state = slot.state
     my = overlay(state, slot.plan.policy, now)

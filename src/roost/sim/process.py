@@ -197,7 +197,7 @@ class Process:
             self._plan(now + self.job.truth.death_s, lambda then: self._end(then, None, SIGKILL))
 
     def vanish(self, now: float) -> None:
-        """It is gone, and nobody is told."""
+        """End without a message."""
         self._due += 1
         self._close(now)
 

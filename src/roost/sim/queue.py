@@ -212,7 +212,7 @@ class Queue:
         return cluster.ad_of(job.proc)
 
     def any_ad_of(self, name: str) -> ClassAd | None:
-        """The ad of a job that is in the queue, or has left it while somebody looked."""
+        """The ad of a job that is in the queue; or the last one of a job that has left, if those are kept."""
         return self.ad_of(name) or self.last_ads.get(name)
 
     def idle_ads(self) -> list[tuple[str, ClassAd]]:
@@ -223,7 +223,7 @@ class Queue:
     # -- steps -----------------------------------------------------------------------------------------
 
     def hear(self, event: ev.Event, now: float) -> None:
-        """Somebody says something."""
+        """A message arrives."""
         if self.alive:
             self.feed(event)
 
@@ -330,7 +330,7 @@ class Queue:
     # -- orders of users -------------------------------------------------------------------------------
 
     def act(self, action: ev.Action, name: str, now: float, *, reason: str = "") -> None:
-        """Somebody does something to a job that was submitted."""
+        """A user acts on a job that was submitted."""
         self.recorder.write(now, "order", job=name, action=str(action))
         if self._alive and name in self.ids:
             self._acted(action, self.ids[name], reason=reason)

@@ -233,7 +233,7 @@ class QueueClock:
         return next((came_at for came_at in arrivals if came_at <= now), None)
 
     def send(self, node: str, deliver: Callable[[float], None]) -> None:
-        """Send a sign of life: it takes as long as it would have taken if nobody had sent it."""
+        """Send a sign of life: it takes as long as one that is only computed."""
         bus, now = self._queue.bus, self._queue.engine.now
         if bus.faulty:
             bus.send(f"queue>{node}", deliver)

@@ -145,7 +145,7 @@ class Run:
                     self.machine.ear.measured(self.slot, self.starter, attributes, now)
 
     def _move(self, what: str, seconds: float, event: ev.StarterEvent, now: float) -> None:
-        """Files are moved; the queue hears when that begins and ends, if it takes time or somebody reads event logs."""
+        """Files are moved; the queue hears when that begins and ends, if it takes time or event logs are read."""
         ear, told = self.machine.ear, seconds > 0 or self.machine.watcher.tells_files
         if told:
             ear.moved(self.slot, self.starter, f"{what}-started", now)
@@ -296,7 +296,7 @@ class Run:
         self.machine.watcher.run_ended(self.machine, self.slot, self, end, now)
 
     def crash(self, now: float) -> None:
-        """The starter dies without a word, and its job with it. Whoever waits for it sees that."""
+        """The starter dies without a message, and its job with it. Its slot notices."""
         cause = self.starter.state.cause
         self.machine.sync(now)
         self._vanish(now)

@@ -1,8 +1,8 @@
 """The slots of simulated machines as the matchmaker asks them one by one (`roost.negotiator.single_slots`).
 
-A slot that takes a transition is looked at: who has it, what it weighs, how it ranks. What its sensors say is looked at
-only when the matchmaker asks about the slot. Who was refused by a slot, or refused it, is not asked about again before
-the slot's next poll or transition, unless the clock or chance is among what was asked.
+After each transition of a slot its holder, weight and ranks are read. Its sensors are read only when the matchmaker
+asks about the slot. A request that a slot refused, or that refused it, is not tried again before the slot's next poll
+or transition, unless what was evaluated depends on the clock or on chance.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ _ASKS: Final = ("start", "withinresourcelimits", "isvalidcheckpointplatform")
 
 
 def is_free(slot: Slot) -> bool:
-    """Whether nobody has a slot, and some job might get it."""
+    """Whether a slot is unclaimed, and some job might get it."""
     state = slot.state
     match state.state:
         case State.UNCLAIMED:
@@ -88,7 +88,7 @@ class _Row:
 
 
 class _Claims(Mapping[str, str]):
-    """Name of a slot to the text of its claim's id, made when somebody asks."""
+    """Name of a slot to the text of its claim's id, made on demand."""
 
     def __init__(self, rows: Mapping[str, _Row]) -> None:
         self._rows = rows

@@ -2,7 +2,7 @@
 
 A poll matters once the expression that counts in the starter's state may have another value; `steadiness` knows when.
 A report matters if it tells the slot something that some expression of the slot or of the job asks for, and that it
-does not know yet. What nobody asks for changes no decision.
+does not know yet. An attribute that no expression reads changes no decision.
 """
 
 from __future__ import annotations

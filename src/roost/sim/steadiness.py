@@ -6,7 +6,7 @@ when that is sure: then the looks in between can be left out, and the run comes 
 How it works
 ------------
 Within a stretch in which nothing happens, every attribute is either constant or a clock: it grows by one each second
-(KeyboardIdle while nobody is there, time()). So arithmetic on them is a line, and a comparison of lines flips at one
+(KeyboardIdle while the owner is away, time()). So arithmetic on them is a line, and a comparison of lines flips at one
 known instant. An expression is compiled once to closures; each gives a `Reading`: the value now, its slope, and until
 when this holds. ``&&``, ``||`` and ``?:`` need only hold for the operand that decides.
 

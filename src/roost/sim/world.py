@@ -303,7 +303,7 @@ class World:
             self._machine_dies(machine, now)
 
     def ended(self, machine: Machine, now: float) -> None:
-        """A daemon ends because a drain said so; somebody starts it again."""
+        """A daemon ends because a drain said so; it is started again."""
         self._machine_dies(machine, now)
 
     def _plan_queue_death(self, chance: Random) -> None:
@@ -396,11 +396,11 @@ class World:
             self.queue.run_begun(run)
 
     def ran(self, machine: Machine, slot: Slot, process: Process, begin: float, end: float) -> None:
-        """Time that the job ran while somebody was there."""
+        """Time that the job ran while the owner was there."""
         self._interference[process] += machine.plan.sensors.owner.presence_s(begin, end)
 
     def run_ended(self, machine: Machine, slot: Slot, run: Run, end: End, now: float) -> None:
-        """A run is over. What a machine takes with it when it dies nobody hears of."""
+        """A run is over. What is lost with a dying machine is not reported."""
         name = run.process.job.name
         self.recorder.write(
             now,
@@ -455,7 +455,7 @@ class World:
         return self.queue.told
 
     def measures(self, job: Job) -> bool:
-        """Whether the queue is told what a running job uses: somebody looks at it, or policy does."""
+        """Whether the queue is told what a running job uses: for a record, or for its policy."""
         return self.queue.told or self.queue.clock.judges
 
     def fetch(self, machine: Machine, slot: Slot) -> ClassAd | None:

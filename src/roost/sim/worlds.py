@@ -4,8 +4,8 @@ A world is small: a few machines of one kind, some dozens of short jobs, half a 
 enough after it for what is left to come right. The seed decides how the machines are divided, under which policy they
 run, what the jobs are like, what administrators order, and what goes wrong.
 
-Once nothing goes wrong any more nobody sits at the machines and every drain is called off. Each policy here lets jobs
-run to their end then; a job that its policy is right to throw out for ever is named in `hopeless`.
+Once nothing goes wrong any more, all owners leave the machines and every drain is cancelled. Each policy here then lets
+jobs run to their end; `hopeless` names jobs that their policy is right to throw out for ever.
 """
 
 from __future__ import annotations

@@ -48,7 +48,7 @@ def match_received(work: Work, event: MatchReceived) -> bool:
 
 
 def _better_match_promised(work: Work, event: MatchReceived) -> bool:
-    """Nothing happens to the running job before somebody asks; until then the slot offers itself to nobody else."""
+    """Nothing happens to the running job before the claim is requested; until then the slot does not offer itself."""
     preempting = work.state.preempting
     if preempting is None or preempting.request is not None or not preempting.id.matches(event.claim_id):
         return False

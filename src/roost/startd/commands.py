@@ -34,7 +34,7 @@ from roost.startd.work import Work
 
 
 def vacate_requested(work: Work, event: VacateRequested) -> bool:
-    """The claim ends; a slot that nobody holds goes back to its owner."""
+    """The claim ends; an unclaimed slot goes back to its owner."""
     return _clear(work, VacateReason.VACATE_COMMAND, fast=event.fast)
 
 
@@ -57,7 +57,7 @@ def _clear(work: Work, cause: VacateReason, *, fast: bool, no_retirement: bool =
 
 
 def slot_broken(work: Work, event: SlotBroken) -> bool:
-    """The slot takes no job until it is mended; whoever holds it loses it."""
+    """The slot takes no job until it is repaired; a claim on it ends."""
     work.update(broken=event.text)
     _clear(work, VacateReason.SLOT_BROKEN, fast=False)
     return True
@@ -151,7 +151,7 @@ def _retire_for_now(work: Work) -> None:
 
 
 def drain_originals_gone(work: Work, event: DrainOriginalsGone) -> bool:
-    """The drain needs nobody any more: jobs that came since have to go, with their vacate time."""
+    """The jobs that the drain waited for are gone: those that came since have to go, with their vacate time."""
     draining = work.state.draining
     if draining is None or draining.originals_gone:
         return False

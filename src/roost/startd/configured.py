@@ -31,7 +31,7 @@ def slot_policy(
 ) -> SlotPolicy:
     """A slot's policy. `keyword`: the prefix of its hooks. Raises ConfigError.
 
-    `backfill`: whoever runs the slot can run a backfill client, if the configuration has one.
+    `backfill`: the daemon can run a backfill client, if the configuration has one.
     """
     return SlotPolicy(
         expressions=ClassAd(expressions),
@@ -72,7 +72,7 @@ def fetch_hook(config: Config, keyword: str, hook: str) -> str | None:
 
 
 def wants_backfill(config: Config) -> bool:
-    """Whether there is something to do for slots that nobody needs: ENABLE_BACKFILL, and a BACKFILL_SYSTEM."""
+    """Whether unused slots have something to do: ENABLE_BACKFILL, and a BACKFILL_SYSTEM."""
     return config.get_bool("ENABLE_BACKFILL") and bool(config.get("BACKFILL_SYSTEM"))
 
 

@@ -12,7 +12,7 @@ from roost.tables.pages import diagram, table
 _STATES: Final = {
     State.OWNER: "The machine's owner uses it, or it is not to run jobs for another reason. Every slot begins here.",
     State.UNCLAIMED: "It would run a job, but no queue has claimed it yet. Benchmarks are run from here.",
-    State.MATCHED: "The negotiator has promised it to a queue that has not asked for it yet. Nobody else may have it.",
+    State.MATCHED: "The negotiator has promised it to a queue that has not requested it yet. No other may have it.",
     State.CLAIMED: "A queue, or work that a hook fetched, holds it for one job after another.",
     State.PREEMPTING: "A claim is being ended: the job has been told to leave (Vacating) or is being killed (Killing).",
     State.BACKFILL: "It has nothing better to do than the machine's backfill work, and can be claimed at any time.",

@@ -48,7 +48,7 @@ class OnCompletion(IntEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DrainOrder:
-    """What somebody asks for."""
+    """A request to drain a machine."""
 
     schedule: DrainSchedule = DrainSchedule.GRACEFUL
     on_completion: OnCompletion = OnCompletion.NOTHING

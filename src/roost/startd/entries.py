@@ -46,14 +46,14 @@ _activation: Final = maker(Activation)
 
 
 def fresh_claim(work: Work) -> Claim:
-    """A claim that nobody has asked for."""
+    """A claim without a request."""
     claim_id, ids = work.state.ids.take()
     work.update(ids=ids)
     return _claim(id=claim_id)
 
 
 def refuse_claim(work: Work, claim: Claim | None, refusal: Refusal) -> None:
-    """Tell whoever asked for a claim that was never granted."""
+    """Tell the queue whose claim was never granted."""
     if claim is not None and claim.request is not None and claim.granted_at is None and claim.request.reply_to:
         work.order(SendClaimReply(reply_to=claim.request.reply_to, accepted=False, refusal=refusal))
 
@@ -261,7 +261,7 @@ def vacate_end(work: Work) -> float:
 
 
 def hard_kill(work: Work) -> None:
-    """The starter is told once; the timer goes on until it is gone. The lease has no meaning any more."""
+    """The starter is told once; the timer goes on until it is gone. The lease no longer counts."""
     activation = work.state.claim.activation
     assert activation is not None
     if activation.hard_killed_at is None:
@@ -314,7 +314,7 @@ def _hold(work: Work) -> Notice | None:
 
 
 def head_for_owner(work: Work) -> None:
-    """Backfill has to go, and nobody else comes in its place."""
+    """Backfill has to go, and no claim takes its place."""
     refuse_claim(work, work.state.claim, Refusal.CLAIM_ENDED)
     work.update_claim(request=None)
     work.update(destination=Destination.OWNER, match_until=None)

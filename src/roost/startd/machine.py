@@ -197,7 +197,7 @@ def take(work: Work, row: Transition, decisions: tuple[Decision, ...]) -> None:
 
 
 def delete_when_free(work: Work) -> bool:
-    """A dynamic slot that nobody holds is given back. It waits for a hook that fetches work for it."""
+    """An unclaimed dynamic slot is given back. It waits for a hook that fetches work for it."""
     state = work.state
     free = state.state in (State.OWNER, State.UNCLAIMED)
     if state.kind is not SlotKind.DYNAMIC or not free or state.fetching.running:

@@ -3,7 +3,7 @@
 Every handler here handles one event: it changes data, gives orders and raises triggers, and returns whether the event
 meant anything. State and activity are left to the table.
 
-Fetched work goes through the same states as a queue's. Its claim has no lease and nobody to tell; a hook learns what
+Fetched work goes through the same states as a queue's. Its claim has no lease and no queue to tell; a hook learns what
 became of it. It takes over only by a rank that is strictly larger, since no negotiator has judged it.
 """
 

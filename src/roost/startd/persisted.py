@@ -5,8 +5,8 @@ the slots of a machine share (`persisted_machine`, `restored_machine`). They hol
 with their times, drains, latches, and which dynamic slots there are. They do not hold what is found anew: configuration
 and policy, readings of sensors, layouts.
 
-A record is to be written before the orders of the step are carried out that led to it. Whoever is killed in between has
-given orders that nobody carries out; `resumption` gives them again.
+Write the record before carrying out the orders of the step that led to it. A daemon that is killed in between leaves
+orders that were never carried out; `resumption` gives them again.
 
 Claim ids are in the records with their secrets: a file with them is for the daemon's own account only.
 

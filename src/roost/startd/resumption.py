@@ -1,14 +1,14 @@
 """A slot after the death of its daemon: what happened meanwhile, and which orders have to be given again.
 
-The state is the one that was written down last (`persisted`). Between it and the present moment three things may have
-happened: orders were given that nobody carried out, results of orders came when nobody heard, and time passed. So
-`resume` tells the slot what has gone with the daemon or by itself, gives orders again that do no harm when they come
-twice, and sets all timers. What passed with time is then made good by the next poll.
+The state is the one that was last written (`persisted`). Between it and the present moment three things may have
+happened: orders were given and not carried out, results of orders came and were not heard, and time passed. So `resume`
+tells the slot what has gone with the daemon or by itself, gives orders again that do no harm when they come twice, and
+sets all timers. What passed with time is then made good by the next poll.
 
 The starter's orders are told again because a starter ignores what it was told before. Benchmarks, backfill client and
 hooks are children of the daemon and are taken to be gone with it.
 
-What it does not do: find out what is still there. Whoever starts the daemon looks, and says so.
+What it does not do: find out what is still there. The caller finds that out, and says so.
 """
 
 from __future__ import annotations

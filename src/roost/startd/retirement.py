@@ -1,6 +1,6 @@
 """How long a job may stay once its claim is to end: retirement, then vacate time.
 
-Retirement counts from the start of the job, in time that it ran, not from the moment somebody wants it gone. What
+Retirement counts from the start of the job, in time that it ran, not from the moment it is asked to leave. What
 remains of it is the smaller of the machine's MaxJobRetirementTime and the job's own, less the time it has run. The
 eviction begins early enough for the hard kill to fall on the end of the retirement.
 

@@ -73,7 +73,7 @@ def _run_out(work: Work, timer: Timer) -> None:
 
 
 def _match_late(work: Work) -> None:
-    """Whoever was promised the slot has not asked for it."""
+    """The queue that was promised the slot has not requested it."""
     if work.state.state is State.CLAIMED:
         claim = fresh_claim(work)
         work.update(preempting=claim, match_until=None)

@@ -138,7 +138,7 @@ class Entry(StrEnum):
     START_BACKFILL = "start the backfill client"
     KILL_BACKFILL = "kill the backfill client"
     HEAD_FOR_OWNER = "the destination is Owner"
-    ARRIVE = "there is no destination any more"
+    ARRIVE = "clear the destination"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -103,7 +103,7 @@ def _look_at_free(state: SlotState, found: list[str]) -> None:
     if state.claim.lease_until is not None or state.vacate_until is not None or state.kill_again_at is not None:
         found.append("a deadline of a claim that is not there")
     if state.claim.request is not None and state.state is not State.BACKFILL:
-        found.append("a request that nobody answers")
+        found.append("a request without an answer")
 
 
 def _look_at_owner(state: SlotState, pair: Pair, found: list[str]) -> None:
@@ -140,7 +140,7 @@ def _look_at_preempting(state: SlotState, pair: Pair, found: list[str]) -> None:
     if activation is None:
         found.append("nothing to wait for")
     elif activation.soft_killed_at is None and activation.hard_killed_at is None:
-        found.append("a job that nobody asked to leave")
+        found.append("a job that was not asked to leave")
     elif state.vacate_until is None and state.kill_again_at is None:
         found.append("no end of waiting for the starter")
 

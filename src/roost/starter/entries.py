@@ -106,7 +106,7 @@ _stopped: Final = changer(StarterState, "run_s", "running_since")
 
 
 def stop_clock(work: Work) -> None:
-    """The program does not run any more, or not for now."""
+    """The program no longer runs, or not for now."""
     state = work.state
     if state.running_since is not None:
         work.state = _stopped(state, state.run_time_s(work.now), None)
@@ -299,7 +299,7 @@ def ending(work: Work) -> Ending:
 
 
 def run_failure_hook(work: Work) -> None:
-    """Whoever sent the job is told that it could not be started, and why."""
+    """The source of the job is told that it could not be started, and why."""
     state, program = work.state, hook_program(work, HookPoint.FAILURE)
     assert program is not None
     ad = with_attributes(state.job_ad, exit_attributes(state, work.now))

@@ -1,6 +1,6 @@
 """Job hooks of the starter: which prefix a job's hooks have, and what the result of a prepare hook means.
 
-The programs themselves are run by somebody else, who also refuses those that others may write to.
+The daemon runs the programs themselves, and refuses those that others may write to.
 """
 
 from __future__ import annotations

@@ -94,7 +94,7 @@ def soft_kill_ordered(work: Work, event: ev.SoftKillOrdered) -> bool:
 
 
 def hard_kill_ordered(work: Work, event: ev.HardKillOrdered) -> bool:
-    """Whoever gave the order waits: what is still to be done for the job has a limit from now on.
+    """The slot waits: what is still to be done for the job has a time limit from now on.
 
     A job that has come to its own end is evicted after all if its output is still to be moved.
     """
@@ -165,7 +165,7 @@ def job_not_started(work: Work, event: ev.JobNotStarted) -> bool:
 
 
 def job_ended(work: Work, event: ev.JobEnded) -> bool:
-    """An end is not the job's own if nobody saw it, for want of what the machine should have, or of memory."""
+    """An end is not the job's own if it was not seen, or if the machine lacked something it should have, or memory."""
     if event.run != work.state.run or not work.state.process:
         return False
     if work.state.started_at is None:
@@ -174,7 +174,7 @@ def job_ended(work: Work, event: ev.JobEnded) -> bool:
     end = ProgramEnd(code=event.exit_code, signal=event.signal, core_dumped=event.core_dumped)
     work.update(process=False, pid=None, end=end)
     if event.exit_code is None and event.signal is None:
-        lost = requeued(StarterVacate.STARTER_ERROR, "Nobody saw how the job ended")
+        lost = requeued(StarterVacate.STARTER_ERROR, "The end of the job was not seen")
         work.update(cause=weightier(work.state.cause, lost))
     elif event.missing:
         failed = requeued(StarterVacate.SCRATCH_DIRECTORY, f"The job ended badly, and {event.missing}")

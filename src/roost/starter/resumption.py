@@ -1,10 +1,10 @@
 """A starter after its own death: which orders have to be given again.
 
-The state is the one that was written down last (`persisted`). Work that was waited for is begun again, since nobody has
-heard what became of it: a transfer, a hook or a prolog may so happen twice. The job itself outlives its starter, with
-the process that watches it, which keeps its end until it is asked; so the start of the job is ordered again only where
-nobody has seen it, under the same number, and whoever carries it out knows whether that start happened. All processes
-are stopped, let go or killed again as the state wants it.
+The state is the one that was last written (`persisted`). Work that the starter waited for begins again, since its
+result is unknown: a transfer, a hook or a prolog may so happen twice. The job itself outlives its starter, with the
+process that watches it, which keeps its end until it is asked; so the start of the job is ordered again only where it
+was not seen, under the same number, and the daemon that carries it out knows whether that start happened. All processes
+are stopped, resumed or killed again as the state requires.
 
 The signal that ends a job softly is not sent twice, for many programs take the second as an order to give up at once.
 Where the first was lost the vacate timer brings the job to an end.

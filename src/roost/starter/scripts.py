@@ -1,8 +1,9 @@
-"""Prolog and epilog: what their status means, what their command may name, what reaches one that runs as somebody else.
+"""Prolog and epilog: what their status means, what their command may name, what reaches one that runs as another user.
 
 They are Grid Engine's: programs of the slot's owner, run before and after each job with the job's environment. What a
 status means is Grid Engine's too: 0 go on, 99 the job is to be tried again, 100 the job is at fault and is held,
-anything else the machine is at fault: the job goes back and its slot takes no other until somebody has looked at it.
+anything else the machine is at fault: the job goes back and its slot takes no other until an administrator has checked
+it.
 """
 
 from __future__ import annotations
@@ -95,6 +96,7 @@ def script_environment(values: Mapping[str, str], job_status: int | None = None)
 def for_somebody_else(environment: Mapping[str, str]) -> dict[str, str]:
     """What of a job's environment reaches a program that runs as another user than the job's.
 
-    What says whose home it is goes as well: programs read their settings there. Whoever runs the program says it anew.
+    The variables that name the home directory are left out, too: programs read their settings there. The daemon sets
+    them anew.
     """
     return {name: value for name, value in environment.items() if not _SEDUCTIVE.match(name)}

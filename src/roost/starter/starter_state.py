@@ -37,7 +37,7 @@ class Launch:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProgramEnd:
-    """How the job's program ended; both None if nobody saw it."""
+    """How the job's program ended; both None if its end was not seen."""
 
     code: int | None = None
     signal: int | None = None

@@ -26,7 +26,7 @@ def repeat_killing(work: Work) -> None:
 
 
 def report_usage(work: Work) -> None:
-    """Report what is known now, and set the time for the next report. Nobody waits for the hook."""
+    """Report what is known now, and set the time for the next report. The hook is not waited for."""
     attributes = update_attributes(work.state, work.now)
     work.order(ReportUsage(attributes=attributes))
     program = hook_program(work, HookPoint.UPDATE)

@@ -3,7 +3,7 @@
 Fields that a reader does not know are skipped, so that a newer writer can add some; a message of a higher version than
 `VERSION` is refused. Ads are plain JSON here (`ads` turns them into ads and back); times are epoch s, sizes as named.
 
-A sender names what an answer should carry in `reply_to`; it comes back unchanged and means nothing to anybody else.
+A sender names what an answer should carry in `reply_to`; it comes back unchanged and has a meaning only for the sender.
 """
 
 from __future__ import annotations

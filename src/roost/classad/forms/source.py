@@ -146,7 +146,7 @@ class Source:
         return True
 
     def peek(self, blanks: re.Pattern[str]) -> str:
-        """What is at hand; if possible with two characters that are no blanks beyond what `blanks` matches."""
+        """What is at hand; if possible with two characters beyond what `blanks` matches that are not blanks."""
         while len(self.text) <= CHUNK:
             found = blanks.match(self.text, self.at)
             at = found.end() if found else self.at

@@ -317,7 +317,7 @@ def read_absolute_time(text: str, zone_offset: Callable[[float], int]) -> AbsTim
     """The instant that a text names, ERROR if it names none.
 
     The text is four digits of a year, then up to five pairs of digits (month, day, hours, minutes, seconds)
-    with anything that is no digit around them, then possibly a zone: Z, ±hhmm or ±hh:mm. Without a zone it is
+    with anything but digits around them, then an optional zone: Z, ±hhmm or ±hh:mm. Without a zone it is
     local time. A missing day counts as 0, the last day of the month before, as in the reference library.
     """
     offset: int | None = None

@@ -42,7 +42,7 @@ class Side(Enum):
 
 
 class Wide(Exception):
-    """Somebody asks for a side of which no rows are at hand."""
+    """An expression needs a side of which no rows are at hand."""
 
 
 class Place:

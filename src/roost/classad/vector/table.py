@@ -294,7 +294,7 @@ class Moment:
         self._now: float | None = None
 
     def now(self) -> float:
-        """The instant at which somebody first asked."""
+        """The instant of the first question about the time."""
         if self._now is None:
             self._now = self._world.now()
         return self._now

@@ -1,6 +1,6 @@
 """``condor_advertise``: put ads of one's own into the pool's table, or take them out.
 
-Ads of daemons are told by daemons; anything else may be told by whoever may speak to the pool.
+Only daemons publish the ads of daemons; any user of the pool may publish other ads.
 """
 
 from __future__ import annotations

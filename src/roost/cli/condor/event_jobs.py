@@ -40,7 +40,7 @@ def _events(path: str) -> Iterator[LoggedEvent]:
     try:
         data = Path(path).read_bytes()
     except OSError as error:
-        raise ToolError(f"Error: Can't open event log {path}: {error.strerror}") from None
+        raise ToolError(f"Error: cannot open event log {path}: {error.strerror}") from None
     return LogReader().feed(data)
 
 

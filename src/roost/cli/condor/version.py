@@ -8,7 +8,7 @@ from roost.model.compatible import CONDOR_VERSION
 
 
 def run(name: str, arguments: list[str]) -> int:
-    """Run ``condor_version``; arguments that nobody knows are of no consequence, as in HTCondor."""
+    """Run ``condor_version``; unknown arguments are ignored, as in HTCondor."""
     if any(each.lower() in ("-help", "--help", "-h") for each in arguments):
         sys.stdout.write(f"Usage: {name} [-arch] [-opsys] [-syscall]\n")
         return 0

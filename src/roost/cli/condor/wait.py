@@ -155,7 +155,7 @@ def _nobody(order: _Order) -> int:
 
 
 def _too_late(order: _Order) -> int:
-    """The time is over. Where none was given, the log has been looked through, and that is no failure."""
+    """The time is up. Where none was given, the log has been read to its end, which counts as success."""
     if not order.seconds:
         return 0
     sys.stdout.write("Time expired.\n")
@@ -163,7 +163,7 @@ def _too_late(order: _Order) -> int:
 
 
 class _Jobs:
-    """Who has been submitted, and who has ended."""
+    """The jobs that have been submitted, and those that have ended."""
 
     def __init__(self, order: _Order) -> None:
         self._order = order

@@ -1,4 +1,4 @@
-"""`ExprTree`: an expression that is not evaluated until somebody asks."""
+"""`ExprTree`: an expression that is not evaluated until `eval` is called."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Templates of HTCondor that are known by name and set nothing here.
 
 A configuration that was written for HTCondor names templates for what Roost does in another way or not at all:
-security, cloud services, monitoring. `use` accepts them with a note, so that such a configuration reads without
-errors and nobody takes the line for one that acts. A template that Roost does act on is in the catalogue
+security, cloud services, monitoring. `use` accepts them with a note, so that such a configuration reads without errors
+and the reader learns that the line has no effect. A template that Roost does act on is in the catalogue
 (`roost.config.templates`), never here. Arguments are not looked at.
 """
 

@@ -1,9 +1,9 @@
 """An event loop whose time is driven: it stands still while anything is left to do, and then jumps to the next timer.
 
-Daemons that run in it sleep for hours and notice nothing. What is left to do, the loop knows of itself for what runs in
-it and in its threads. What is under way outside (messages in the bus's server, signals, processes that start or end)
-nobody can see from here; so before time goes on, `settle` is awaited, which has to wait for all that: if `happened`
-says the same afterwards as before, nothing is under way, and time goes on. Otherwise it is asked again.
+Daemons that run in it sleep for hours and notice nothing. The loop itself knows what is left to do in it and in its
+threads. It cannot see what is under way outside (messages in the bus's server, signals, processes that start or end).
+So before time goes on, it awaits `settle`, which has to wait for all that: if `happened` says the same afterwards as
+before, nothing is under way, and time goes on. Otherwise the loop asks again.
 
 While the time is `held`, it is the system's: for building up and taking down.
 
@@ -85,7 +85,7 @@ class DrivenLoop(asyncio.SelectorEventLoop):
         return self._time
 
     async def settled(self) -> None:
-        """Wait until nobody waits for what is under way outside."""
+        """Wait until the loop no longer waits for what is under way outside."""
         if self._settling is not None:
             await asyncio.wait([self._settling])
 

@@ -77,7 +77,7 @@ class StandIn:
             self.silent()
 
     def silent(self) -> None:
-        """Nobody has to wait for an answer any more."""
+        """No answer has to be waited for any longer."""
         if self._here is not None and not self._here.done():
             self._here.set_result(None)
 
@@ -112,7 +112,7 @@ class StandIns:
         self._server = await asyncio.start_unix_server(self._serve, self.path)
 
     async def close(self) -> None:
-        """Listen no more; whoever is left ends."""
+        """Stop listening; jobs that are left end."""
         if self._server is not None:
             self._server.close()
         for each in self.by_pid.values():

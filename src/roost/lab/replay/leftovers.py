@@ -1,8 +1,8 @@
 """The directories of replays: each is locked by the process that uses it, and the next run removes those of dead ones.
 
-A run that is killed can clear nothing away: its directories stay, and a process that nobody told to end may. Whether
-its process is there the lock says, which the system takes from whoever is gone; so no process identifier has to be
-believed. `sweep` ends the processes that the records in such a directory name, and removes it.
+A run that is killed cannot clean up: its directories stay, and so may processes that it could not stop. A lock says
+whether its process still exists: the system releases it when that process ends, so no process id has to be trusted.
+`sweep` ends the processes that the records in such a directory name, and removes it.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ def _age_s(path: Path) -> float:
 
 
 def _bury_jobs(path: Path) -> None:
-    """Kill what runs on of the jobs of a run: nobody is there any more who would."""
+    """Kill the jobs of a run that are still running: the daemon that would have done so is gone."""
     for record in sorted(path.glob(f"*/jobs/*{SUFFIX}")):
         with contextlib.suppress(OSError, ValueError):
             for key, started in read_record(record).starts.items():

@@ -1,7 +1,7 @@
 """The machine of a replay: the node's daemon as it is, with sensors that read the scenario.
 
-Keyboard, console, load and attributes are the scenario's at every instant; how large it is, too. Jobs run as whoever
-replays them, and their sizes are those that the scenario gives them.
+Keyboard, console, load and attributes are the scenario's at every instant; how large it is, too. Jobs run as the user
+of the replay, and their sizes are those that the scenario gives them.
 
 A job that runs has the cores of its slot to itself, as in the simulation; the load that this makes is what a system
 would show that averages it over a minute, as the daemon does with its own.
@@ -270,7 +270,7 @@ class ReplayNode(NodeDaemon):
         super().stepped(slot, before, taken, now)
 
     async def die(self) -> None:
-        """The machine's power fails: daemon and jobs are gone, and nobody has heard a word."""
+        """The machine's power fails: daemon and jobs are gone without a message."""
         for task in list(self._tasks):
             task.cancel()
         self.orders.drop_timers()

@@ -75,7 +75,7 @@ async def _all_ended() -> None:
 
 
 class _Mistakes(logging.Handler):
-    """Keeps what daemons tell of mistakes in Roost, and says nothing."""
+    """Keep the internal errors that daemons log, without printing them."""
 
     def __init__(self) -> None:
         super().__init__(logging.ERROR)
@@ -139,7 +139,7 @@ class Replays:
     def replay(self, scenario: Scenario, limit_s: float = math.inf) -> Replay:
         """Run a scenario. Raises LabError for one that makes no machine, Stuck if it does not come to its end in time.
 
-        After Stuck nobody can say what is left: then there is nothing to do but to close.
+        After Stuck it is unknown what is left: then there is nothing to do but to close.
         """
         self._mistakes.found.clear()
         work = self._loop.create_task(self._replayed(scenario))

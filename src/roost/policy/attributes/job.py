@@ -117,7 +117,7 @@ REQUESTS: tuple[Attribute, ...] = (
     ),
     _row("WantDocker", Kind.BOOLEAN, "The job runs in a Docker container.", when=_REQUESTED),
     _row("WantContainer", Kind.BOOLEAN, "The job runs in a container.", when=_REQUESTED),
-    _row("InteractiveJob", Kind.BOOLEAN, "Somebody sits in front of the job.", when="interactive jobs", source=MANUAL),
+    _row("InteractiveJob", Kind.BOOLEAN, "A user works with the job directly.", when="interactive jobs", source=MANUAL),
     _row(
         "IsSuspendableJob",
         Kind.BOOLEAN,

@@ -1,4 +1,4 @@
-"""The catalogue of policy expressions: everything that somebody writes to decide something.
+"""The catalogue of policy expressions: all expressions by which people decide something.
 
 `POLICIES` maps a name in capitals to its row: which daemon evaluates it and when, which ads are MY and
 TARGET, its default, its unit, whether it has variants for vanilla and virtual-machine jobs, what it means when it is

@@ -57,7 +57,7 @@ def explain(
 
     `name` and `origin` say what the expression is and where it was set; `origins` and `target_origins` map
     attribute names, in any case, of either ad to the places where those were set; `fixed` names attributes of `my`, in
-    any case, that nobody can change, so that no change of them is offered. Raises ParseError for a text
+    any case, that cannot be changed, so that no change of them is offered. Raises ParseError for a text
     that is not an expression, and nothing else.
     """
     if isinstance(expression, str):

@@ -1,8 +1,8 @@
 """What the linter reports: a code, a severity, a sentence, a place in the configuration text, a remedy, an edit.
 
-Places are those of the text that somebody wrote, not of the expanded expression: a finding inside a macro names the
-line of the macro, and the knobs through which it was reached. Findings are plain data; printing them is the command's
-business, applying edits that of `edits`.
+Places are those of the text as written, not of the expanded expression: a finding inside a macro names the line of the
+macro, and the knobs through which it was reached. Findings are plain data; the command prints them, and `edits` applies
+their edits.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class Edit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fix:
-    """A change that leaves the meaning alone where the text did what it said, and mends it where it did not."""
+    """A change that keeps the meaning of a text that did what it said, and corrects one that did not."""
 
     title: str
     edits: tuple[Edit, ...]

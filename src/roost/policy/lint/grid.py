@@ -1,7 +1,7 @@
 """The grid of situations: which values of which attributes are worth looking at, and their combinations.
 
 For each attribute that the expressions compare with a number, a value below the lowest number and at and above each;
-for texts and truth values each that occurs, and another; for an attribute that somebody else defines, also that it is
+for texts and truth values each that occurs, and another; for an attribute that is defined elsewhere, also that it is
 missing. What a job uses of the machine is left out: it is missing when the job begins. Its values are kept as
 *measured* ones, for rules that ask what becomes of a job that runs. Counts of runs stay as they are during one run.
 

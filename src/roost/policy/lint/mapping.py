@@ -98,7 +98,7 @@ class Mapped:
         return place_at(run.definition, offset, length), run.through
 
     def _written_use(self, start: int) -> Use | None:
-        """The reference in a text that somebody wrote, through which a compiled-in text came to stand here."""
+        """The reference in a written text, through which a compiled-in text came to stand here."""
         uses = [u for u in self.uses if u.start <= start < u.end and u.definition.origin not in _UNWRITTEN]
         return min(uses, key=lambda use: use.end - use.start) if uses else None
 

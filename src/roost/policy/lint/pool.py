@@ -285,7 +285,7 @@ def _parsed(mapped: Mapped) -> tuple[Expr | None, ParseError | None]:
 
 
 def constant_number(text: str) -> float | None:
-    """The number that a text without names comes to; None if it is no such text."""
+    """The number that a text without names comes to; None if it is not such a text."""
     try:
         tree = parse_expression(text).tree
     except ParseError:

@@ -1,7 +1,7 @@
 """The bus: messages over NATS, for every daemon and command.
 
 A `Bus` is one connection. It comes back by itself when the server was away; what was sent meanwhile may be lost, as any
-message may, and whoever needs an answer asks again. What cannot be read is counted, told in the log, and dropped.
+message may, and a caller that needs an answer asks again. What cannot be read is counted, logged and dropped.
 """
 
 from __future__ import annotations

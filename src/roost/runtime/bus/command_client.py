@@ -1,8 +1,8 @@
 """One plain connection to the bus, for commands: ask, read the answer, leave.
 
-It speaks as much of NATS's protocol as that takes: INFO, CONNECT, PING, SUB, PUB, MSG (and HMSG, for the word that
-nobody listens). No event loop, no reconnecting, no threads; so a command is there as fast as the interpreter. Daemons
-use `bus`.
+It speaks as much of NATS's protocol as that takes: INFO, CONNECT, PING, SUB, PUB, MSG (and HMSG, which reports that
+there is no listener). No event loop, no reconnecting, no threads; so a command starts as fast as the interpreter.
+Daemons use `bus`.
 
 TLS is used where the server asks for it or the URL says ``tls://``. Of several URLs the first that answers is taken.
 """

@@ -1,7 +1,7 @@
-"""A look at message servers that somebody else runs, before daemons begin to wait for them.
+"""A check of message servers that Roost does not run itself, before daemons begin to wait for them.
 
-Daemons wait as long as it takes for servers that are not there yet, and say so only in their logs. Whoever starts them
-is told at once; and an account that the servers refuse is a mistake in the configuration, which no waiting mends.
+Daemons wait as long as it takes for servers that are not there yet, and say so only in their logs. The command that
+starts them says so at once; and it fails if the servers refuse the account, since waiting cannot help then.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def probe(accounts: Iterable[tuple[str, BusSettings]], file: str) -> str:
             if "uthoriz" in str(error) or "uthentic" in str(error):
                 where = file or "NATS_CREDENTIALS,which is not set, must name a file with accounts"
                 raise HomeError(
-                    f"NATS_SERVERS: {', '.join(settings.urls)} refuse {role} as {settings.user or 'nobody'!r}: mend "
+                    f"NATS_SERVERS: {', '.join(settings.urls)} refuse {role} as {settings.user or 'nobody'!r}: fix "
                     f"user and password in {where}"
                 ) from None
             return (

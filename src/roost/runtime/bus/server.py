@@ -5,7 +5,7 @@ to be started anew. Every daemon has a user of its own, which may publish and he
 else (`roost.wire.subjects`). The configuration with the passwords is readable by the owner of the state directory
 only.
 
-What this does not do: clusters, leaf nodes, TLS. Whoever needs these runs NATS servers of his own and names them in
+What this does not do: clusters, leaf nodes, TLS. To have these, run your own NATS servers and name them in
 NATS_SERVERS.
 """
 
@@ -117,7 +117,7 @@ def write_private(path: Path, text: str) -> None:
 
 
 class NatsServer:
-    """A nats-server child. Who starts it waits for its end, and starts it again."""
+    """A nats-server child. Its starter waits for its end, and starts it again."""
 
     def __init__(self, directory: Path, accounts: Accounts) -> None:
         self._directory = directory

@@ -7,19 +7,19 @@ from typing import NamedTuple
 
 
 class BusError(Exception):
-    """Nobody answers, or the bus cannot be reached; the text says what to do."""
+    """There is no answer, or the bus cannot be reached; the text says what to do."""
 
 
 class NobodyThere(BusError):
-    """Nobody listens where something was asked."""
+    """There is no listener for the subject of a request."""
 
 
 class NoAnswer(BusError):
-    """Somebody listens, or did, and has not answered in time."""
+    """There is or was a listener, which has not answered in time."""
 
 
 class Forgotten(NoAnswer):
-    """Somebody had a request, and was restarted before it was answered."""
+    """The daemon that had the request was restarted before it answered."""
 
 
 class BusSettings(NamedTuple):

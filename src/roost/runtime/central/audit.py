@@ -69,7 +69,7 @@ class CentralAudit:
             self._sender.add(found)
 
     def command(self, what: str, actor: str, *, user: str = "", refusal: str = "", names: Sequence[str] = ()) -> None:
-        """Have on record that somebody ordered something of the central manager."""
+        """Record a user's command to the central manager."""
         now = self._daemon.clock.now()
         record = AuditRecord(
             id=f"command/{digest(actor, what)}/{round(now * 1000)}",

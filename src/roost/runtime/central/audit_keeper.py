@@ -1,8 +1,8 @@
 """The keeper of the pool's audit trail, within the central manager's daemon: between the bus and the audit database.
 
-Writing is done in a thread, and a database that is away is waited for: until then records wait here, up to a limit, and
-those of other daemons wait there, for nobody is told that a record is kept before it is. Matchmaking waits for nothing.
-The central manager's own records take the way of everybody's, through a file of the state directory.
+A thread writes, and waits for a database that is away: until then records wait here, up to a limit, and those of other
+daemons wait there, since a record is acknowledged only once it is kept. Matchmaking waits for nothing. The central
+manager's own records go the same way as all others, through a file of the state directory.
 """
 
 from __future__ import annotations

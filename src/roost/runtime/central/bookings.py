@@ -128,7 +128,7 @@ class Bookings:
             del self.promised[slot]
 
     def gone(self, slot: str) -> None:
-        """A slot is not there any more."""
+        """Forget a slot that no longer exists."""
         self.promised.pop(slot, None)
 
     def all_lost(self) -> None:
@@ -148,7 +148,7 @@ class Bookings:
         return found
 
     def tidy(self, now: float) -> None:
-        """Take back what nobody has been heard to take."""
+        """Take back promises that were not heard to be claimed."""
         for queue in self._queues.values():
             # Slots that it is given while it is away would each be kept for it for so long.
             queue.is_silent = self._take_back(queue, now - HEARD_S) or queue.is_silent

@@ -210,7 +210,8 @@ class CentralDaemon:
             _log.warning("from %s: %s: %s", sender, type(message).__name__, error)
 
     def _own(self, kind: str, name: str, sender: str) -> None:
-        """Nobody tells, or takes away, an ad of somebody else who is heard of. Raises WireError."""
+        """Check that the sender may publish or withdraw an ad: not one that another sender keeps alive. Raises
+        WireError."""
         known = self.table.get(kind, name)
         if known is not None and known.sender != sender:
             raise WireError(f"{kind} {name!r} is {known.sender}'s")
@@ -240,7 +241,7 @@ class CentralDaemon:
         self.want(wish)
 
     def _offers_itself(self, name: str, ad: ClassAd, claim_id: str) -> bool:
-        """Whether a slot may be given to somebody who could not have it before.
+        """Whether a slot may be given to a submitter that could not have it before.
 
         It has another claim or another state, or has got back what a part of it had.
         """
@@ -413,7 +414,7 @@ class CentralDaemon:
             await self._tell(schedd, by_queue.get(schedd, []), rejected.get(schedd, {}))
 
     async def _inform(self, plan: Plan) -> None:
-        """Tell slots that they are promised, before anybody can claim them."""
+        """Tell slots that they are promised, before they can be claimed."""
         by_node: dict[str, list[str]] = {}
         for match in plan.matches:
             by_node.setdefault(match.node, []).append(match.claim_id)

@@ -90,9 +90,9 @@ class Matchmaker:
         return [*single(plan, snapshot, self.settings, self.accounts), *self.recurrence.fresh(causes, now)]
 
     def charge(self, table: AdTable, now: float, *, at_once: bool = False) -> bool:
-        """Charge users with what they use, every few seconds; whether anybody uses anything, or did before.
+        """Charge users with what they use, every few seconds; whether any user uses anything, or did before.
 
-        In a pool that nobody uses nothing is written more often than every few minutes.
+        In an unused pool nothing is written more often than every few minutes.
         """
         if not at_once and 0 <= now - self._charged_at < ACCOUNTS_EVERY_S:
             return False
@@ -115,7 +115,7 @@ class Matchmaker:
         return identity(self.settings.policy)
 
     def news(self, table: AdTable) -> tuple[str, ...] | None:
-        """The significant attributes if somebody has not heard them yet, else None.
+        """The significant attributes if a queue has not heard them yet, else None.
 
         What has been significant stays so until the settings change: attributes that slots have only while they
         are claimed would else make queues number their autoclusters anew with every job.

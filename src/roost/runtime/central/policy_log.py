@@ -49,7 +49,7 @@ class _Strict(logging.handlers.RotatingFileHandler):
 
 
 def policy_log_path(config: Config, logs: Path) -> Path:
-    """Where the record is: NEGOTIATOR_PE_LOG if somebody has set it, else PolicyLog among the daemons' logs."""
+    """Where the record is: NEGOTIATOR_PE_LOG if that is set, else PolicyLog among the daemons' logs."""
     # The default speaks of LOG, which is not where the logs of a pool that has a directory of its own are.
     given = config.get("NEGOTIATOR_PE_LOG", subsys="NEGOTIATOR") if config.definitions("NEGOTIATOR_PE_LOG") else None
     return logs / (given or "PolicyLog")

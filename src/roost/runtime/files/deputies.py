@@ -4,11 +4,11 @@
     hands = deputies.hands_of("ann")
     hands.append("/home/ann/log", b"…")
 
-Only a daemon of root has deputies; any other can be nobody but itself, and does all with its own hands at no cost. A
-deputy is started when its user's files are needed first, does one deed at a time, and ends when it was not needed for
-`IDLE_S`, or when `IDLE_MAX` others were needed later. One that has died is started again, and the deed repeated where
-that is harmless; one that hangs (a file server that is away) is given up after `ANSWER_S`, and its user's files count
-as out of reach for `SHUNNED_S`, so that others do not wait.
+Only a daemon of root has deputies; any other cannot change its user, and does all by itself at no cost. A deputy is
+started when its user's files are first needed, does one operation at a time, and ends when it was not needed for
+`IDLE_S`, or when `IDLE_MAX` others were needed later. One that has died is started again, and the operation repeated
+where that is harmless; one that hangs (a file server that is away) is given up after `ANSWER_S`, and its user's files
+count as out of reach for `SHUNNED_S`, so that others do not wait.
 
 All of it waits: it is called from threads. What it does not do: decide who a user is. That is the owner whom the queue
 has on record, and that is the account that submitted.
@@ -76,7 +76,7 @@ class Deputies:
         self._ending: list[subprocess.Popen[bytes]] = []
 
     def hands_of(self, user: str) -> Hands:
-        """Who touches the files of a user. It may ask a directory service. Raises NoSuchAccount."""
+        """The hands that touch the files of a user. May ask a directory service. Raises NoSuchAccount."""
         if not self.are_needed or user == self._own.name:
             return OWN
         with self._lock:
@@ -86,7 +86,7 @@ class Deputies:
         return self.hands_as(account_named(user))
 
     def hands_as(self, account: Account | None) -> Hands:
-        """Who touches the files of an account; None is who this process runs as."""
+        """The hands that touch the files of an account; None is the account of this process."""
         if account is None or not self.are_needed or account.is_root:
             return OWN
         with self._lock:
@@ -150,8 +150,8 @@ class Deputies:
 async def with_hands(hands: Hands, function: Callable[..., T], /, *arguments: Any, **named: Any) -> T:
     """Call what uses these hands in a thread.
 
-    A deputy does one deed at a time, so calls wait for it here and not in threads: a user whose deputy hangs holds one
-    thread, and leaves the others to other users.
+    A deputy does one operation at a time, so calls wait for it here and not in threads: a user whose deputy hangs holds
+    one thread, and leaves the others to other users.
     """
     if not isinstance(hands, Deputy):
         return await asyncio.to_thread(function, *arguments, **named)

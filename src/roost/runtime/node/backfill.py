@@ -1,4 +1,4 @@
-"""The program that a machine runs while nobody needs its slots: the administrator's backfill client.
+"""The program that a machine runs while its slots are unused: the administrator's backfill client.
 
 There is one on a machine, however many of its slots do backfill. The core orders its start when the first slot wants
 it, and its end when one of them leaves; it is told when the client has come to run and when nothing of it is left. A
@@ -97,7 +97,7 @@ class BackfillClient:
         self._cpu_s, self._looked_at = 0.0, 0.0
 
     def reconfigure(self, config: Config) -> None:
-        """The next client is another; and what was wrong may be mended."""
+        """The next client follows the new configuration, which may also have fixed what was wrong."""
         self._config = config
         self._pause_s, self._not_before = FIRST_PAUSE_S, 0.0
 
@@ -189,7 +189,7 @@ class BackfillClient:
     # -- what it is ----------------------------------------------------------------------------------
 
     def _account(self) -> Account | None:
-        """Who it runs as; None for who the daemon runs as."""
+        """The account it runs as; None for the daemon's own."""
         name = self._config.get("BOINC_Owner")
         if not can_switch_user():
             return None

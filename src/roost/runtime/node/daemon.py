@@ -387,7 +387,7 @@ class NodeDaemon:
         self._poll_now.set()
 
     async def _backfill_percents(self) -> dict[SlotId, float]:
-        """What the backfill client uses is no load of the owner's: the slots that do backfill share it."""
+        """What the backfill client uses is not the owner's load: the slots that do backfill share it."""
         slots = [slot.plan.id for slot in self.machine.slots if slot.state.pair == BACKFILL_BUSY]
         return dict.fromkeys(slots, await self.backfill.cpu_percent() / len(slots)) if slots else {}
 
@@ -404,7 +404,7 @@ class NodeDaemon:
         return interval_s - (asyncio.get_running_loop().time() - self._polls_since) % interval_s
 
     def _poll_as_if_claimed(self) -> None:
-        """Somebody has come to a machine that is looked at seldom: from now on its policy counts."""
+        """Poll at the normal rate again: a rarely polled machine has got a claim, so its policy counts from now on."""
         if self._poll_is_far:
             self._poll_is_far = False
             asyncio.get_running_loop().call_later(self._to_grid_s(self.machine.plan.polling_s), self._poll_now.set)

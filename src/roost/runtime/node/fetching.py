@@ -1,8 +1,8 @@
 """The hooks of a machine that fetch work from elsewhere: what the core orders about them is run here.
 
 A slot has hooks if a keyword is configured for it; `<KEYWORD>_HOOK_FETCH_WORK` brings jobs, the other two are told what
-becomes of them. Each call is a process of its own below the nursery: one that hangs keeps nobody waiting but its slot.
-They run as the daemon's user, in /, with the daemon's environment less what configures the daemon.
+becomes of them. Each call is a process of its own below the nursery: one that hangs delays only its own slot. They run
+as the daemon's user, in /, with the daemon's environment less what configures the daemon.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""When somebody last used keyboard, mouse or a terminal of this machine.
+"""The time of the last use of keyboard, mouse or a terminal of this machine.
 
 Three kinds of traces are looked at, because none is there on every machine:
 
@@ -61,7 +61,7 @@ class IdleDevices:
         return [now - each for each in used]
 
     def close(self) -> None:
-        """Do not listen any more."""
+        """Stop listening."""
         for file in self._open.values():
             os.close(file)
         self._open.clear()

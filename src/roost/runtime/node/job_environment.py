@@ -96,7 +96,7 @@ def _begun_environment(place: JobPlace) -> dict[str, str]:
 
 
 def account_environment(account: Account) -> dict[str, str]:
-    """Who a program runs as, as it is told."""
+    """The variables that tell a program which account it runs as."""
     return {"HOME": str(account.home), "USER": account.name, "LOGNAME": account.name, "SHELL": account.shell}
 
 

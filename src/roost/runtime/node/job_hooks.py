@@ -1,10 +1,10 @@
 """What a starter has run around its job: hooks, prolog and epilog.
 
-Hooks are programs of whoever the job comes from. They run as the job's user, in its scratch directory, with the
-environment that Roost gives a job but not what the job's user adds to it; `STARTER_FAILURE` runs as the daemon's user
-and in /, for the job's may be what is wrong. Prolog and epilog are programs of the slot's owner. They run where the job
-does, with the job's whole environment, and print to its files; by `user@` as somebody else if STARTER_SCRIPT_USERS
-names that account, and then without the variables that change how programs run.
+Hooks belong to the source of the job. They run as the job's user, in its scratch directory, with the environment that
+Roost gives a job but not what the job's user adds to it; `STARTER_FAILURE` runs as the daemon's user and in /, since
+the job's user or directory may be what is wrong. Prolog and epilog belong to the slot's owner. They run where the job
+does, with the job's whole environment, and print to its files; with `user@` they run as that account if
+STARTER_SCRIPT_USERS names it, and then without the variables that change how programs run.
 
 All of them are gone before the scratch directory is.
 """
@@ -207,7 +207,7 @@ class JobHooks:
         return result.status
 
     def _script_account(self, user: str | None) -> tuple[Account | None, bool]:
-        """Who runs it, and whether that is somebody else than the job's user."""
+        """The account that runs it, and whether that is not the job's user."""
         runner = self._runner
         own = runner.account or own_account()
         if user is None or user == own.name:

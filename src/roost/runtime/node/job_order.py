@@ -107,10 +107,10 @@ def check_fetched(job_ad: ClassAd) -> None:
 
 
 def account_of(job_ad: ClassAd, config: Config, slot_ad: ClassAd) -> Account | None:
-    """Who a job runs as: its owner where this is root's to choose; None for who the daemon runs as.
+    """The account a job runs as: its owner's where the daemon is root; None for the daemon's own.
 
-    Where STARTER_ALLOW_RUNAS_OWNER is FALSE no job runs as its owner, but as SLOT<N>_USER, NOBODY_SLOT_USER, or nobody.
-    Raises NoSuchAccount.
+    Where STARTER_ALLOW_RUNAS_OWNER is FALSE no job runs as its owner, but as SLOT<N>_USER, NOBODY_SLOT_USER, or
+    `nobody`. Raises NoSuchAccount.
     """
     if not runs_as_owner(config):
         slot = slot_ad.cell("slotid")
@@ -125,7 +125,7 @@ def runs_as_owner(config: Config) -> bool:
 
 
 def runs_as_daemon(job_ad: ClassAd) -> bool:
-    """Whether a job runs as who the daemon runs as; that is known without asking anybody."""
+    """Whether a job runs as the daemon's user; known without asking a directory service."""
     owner = job_ad.cell("owner")
     return not can_switch_user() or not isinstance(owner, str) or owner == own_account().name
 

@@ -56,7 +56,7 @@ class Outbox:
             self.to_queue(schedd, message)
 
     def report_lost(self, slot: NodeSlot) -> None:
-        """Nobody saw how the run of a slot ended."""
+        """Report that the end of a slot's run was not seen."""
         if slot.starter is not None and slot.run_name not in self._reports:
             claim_id, began = slot.starter.claim_id.text, slot.starter.state.started_at is not None
             now = self._clock.now()

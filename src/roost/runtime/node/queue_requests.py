@@ -102,7 +102,7 @@ class QueueRequests:
         return outs
 
     def _matched(self, claim_ids: list[str], now: float) -> Outs:
-        """Slots are promised to somebody who will claim them."""
+        """Slots are promised to a queue that will claim them."""
         found: Outs = []
         for claim_id in claim_ids:
             found += self._machine.about_claim(claim_id, lambda each: ev.MatchReceived(claim_id=each), now) or []
@@ -140,7 +140,7 @@ class QueueRequests:
         return self._machine.end_run(message.claim_id, message.run, cause, hard=message.hard, now=now)
 
     def _reconnect(self, message: m.Reconnect, sender: str, now: float) -> Outs:
-        """A queue has started again. Claims that it does not name are not its any more."""
+        """A queue has started again. Claims that it does not name are no longer its own."""
         for schedd, report in self._daemon.reports.waiting():
             if schedd == sender:
                 self._daemon.outbox.to_queue(sender, report)

@@ -1,10 +1,10 @@
 """Scratch directories that are used again.
 
 On a disk's file system the removal of a directory and the making of another one, with two files in it, are the dearest
-things that a short job asks for: numbers that were given back lately are passed over (ext4), and what is
-removed waits for the journal. So a directory in which a job has left nothing is set aside, with the files of the ads,
-which are emptied, and gets its next name when a job comes. Only directories of the daemon's own user are: nobody else
-may have an eye on one.
+things that a short job asks for: inode numbers that were freed lately are passed over (ext4), and a removal waits for
+the journal. So a directory in which a job has left nothing is set aside, with the files of the ads, which are emptied,
+and gets its next name when a job comes. Only directories of the daemon's own user are reused, since another user might
+still have one open.
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ class Sandboxes:
 
 
 def _is_emptied(path: str) -> bool:
-    """Empty a file of which nobody has a second name; whether that was possible."""
+    """Empty a file that has no second name (hard link); whether that was possible."""
     try:
         file = os.open(path, _EMPTY)
     except OSError:

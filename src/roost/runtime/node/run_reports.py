@@ -1,7 +1,7 @@
 """The records of runs as the node writes them: whose a run is, and how it ended until its queue has that on its own.
 
-Both are lines of the run's record (`records`), to which the shepherd adds its own. A record is removed when nobody
-needs it any more: the run's hands are off it, and its queue has taken the report if there is one.
+Both are lines of the run's record (`records`), to which the shepherd adds its own. A record is removed when it is no
+longer needed: the run has let go of it, and the queue has taken the report if there is one.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ class Reports:
             self._unkept[run] = f"cannot write {self.record(run)}: {error.strerror}"
 
     def problem(self, run: str) -> str:
-        """Why a program must not be started: nobody would know of it after this daemon; "" if it may."""
+        """Why a program must not be started: it would be unknown after this daemon ends; "" if it may."""
         return self._unkept.get(run, "")
 
     def resume(self, run: str) -> None:
@@ -143,7 +143,7 @@ class Reports:
         await self._none.wait()
 
     def _add(self, run: str, line: bytes) -> None:
-        """Add a line in one go: whoever is killed leaves all of it or nothing."""
+        """Add a line in one write: a process that is killed leaves all of it or nothing."""
         descriptor = os.open(f"{self._prefix}{file_name(run)}{SUFFIX}", _HOW, 0o600)
         try:
             # A line before it may have been cut off by a full disk.

@@ -356,7 +356,7 @@ class Runner:
         return True
 
     async def _spawned(self, order: SpawnOrder) -> Family | NotStarted:
-        """Start the program, or find it started by an earlier daemon that nobody heard of any more."""
+        """Start the program, or find it started by an earlier daemon that ended before it said so."""
         try:
             return await self.around.nursery.spawn(order)
         except AlreadyStarted:

@@ -44,7 +44,7 @@ class SlotPublisher:
         self._soon(LATER_S if slot.state.claim.granted_at is not None else GAP_S)
 
     def all_anew(self) -> None:
-        """Nobody may know anything."""
+        """Send all ads anew: the collector may have lost them."""
         self._whole = True
         self._soon(GAP_S)
 

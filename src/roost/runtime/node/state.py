@@ -237,7 +237,7 @@ def _is_ripe(slot: NodeSlot, now: float) -> bool:
 
 
 def _goes_well(slot: NodeSlot) -> bool:
-    """Whether nobody has wanted anything of the job but that it runs."""
+    """Whether nothing was asked of the job but that it runs."""
     state = None if slot.starter is None else slot.starter.state
     return slot.state.pair == BUSY and (state is None or not (state.suspend_wanted or state.frozen or state.cause))
 

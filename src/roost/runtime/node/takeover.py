@@ -3,9 +3,9 @@
 The earlier daemon kept the state of its machine (`node_state`) and, with its shepherds, a record of every run
 (`records`). Slot and starter are in one or the other from before a program is started until the queue has been told of
 its end, so a run goes on where it was: its processes never noticed, and of one that has ended meanwhile the output is
-delivered as ever. Of a run that has no place any more, because the machine has other slots now, what is left is killed
-and removed; its queue hears that it ended only if a shepherd saw that and it had nothing to deliver, and else that it
-is to be run again.
+delivered as ever. A run whose slot no longer exists, because the machine has other slots now, is killed and removed;
+its queue hears that it ended only if a shepherd saw that and it had nothing to deliver, and otherwise that it has to
+run again.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ async def _adopt(daemon: NodeDaemon, slot: NodeSlot, record: RunRecord, *, start
 
 
 async def _end(daemon: NodeDaemon, run: str, record: RunRecord) -> None:
-    """End a run that belongs to no slot any more, and tell its queue."""
+    """End a run that no longer belongs to a slot, and tell its queue."""
     end: ProcessEnd | None = None
     for key in record.keys:
         found = await adopt(daemon.reports.record(run), key)

@@ -1,6 +1,6 @@
 """The users of this machine as whom jobs run, and what they may do.
 
-What this module does not do: decide which user a job runs as. Only root can run a job as somebody else.
+What this module does not do: decide which user a job runs as. Only root can run a job as another user.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def account_numbered(uid: int) -> Account:
 
 
 def own_account() -> Account:
-    """Who this process runs as."""
+    """The account that this process runs as."""
     return _account_of(os.geteuid(), os.getegid())
 
 
@@ -72,7 +72,7 @@ def _account_of(uid: int, gid: int) -> Account:
 
 
 def can_switch_user() -> bool:
-    """Whether jobs can run as somebody else."""
+    """Whether jobs can run as other users."""
     return os.geteuid() == 0
 
 

@@ -6,10 +6,10 @@ goes through the shepherd: control group and /proc lead to the job's processes, 
 
 With a control group the whole family is frozen, thawed and killed in one act, which no program can outrun and, in the
 case of freezing, none can notice. Without one every process below the shepherd gets SIGSTOP, SIGCONT or SIGKILL, over
-and over until nobody new appears.
+and over until no new one appears.
 
-If a shepherd is killed, nobody sees how its job ends. What there is of the job is found by control group, by the mark
-in its environment and by its session, and killed before the end is told.
+If a shepherd is killed, the end of its job goes unseen. The daemon finds the job's processes by control group, by the
+mark in their environment and by their session, and kills them before it reports the end.
 """
 
 from __future__ import annotations
@@ -135,7 +135,7 @@ class Family:
         self.shepherd_gone()
 
     def shepherd_gone(self) -> None:
-        """There is no shepherd any more: its record says how the job ended, if it came to that."""
+        """The shepherd is gone: its record says how the job ended, if it did."""
         self._shepherd = None
         end = read_end(self.record, self.key)
         if end is not None and end.final:

@@ -7,9 +7,9 @@ than it may is killed and has filled no disk. Both are in a directory of the cal
 state directory, where the job's user can reach it; `remove_hook_calls` clears away what a daemon that was killed
 left there.
 
-A hook is refused if somebody else could have written it: if it, or the directory that it is in, may be written by
-everybody; so may none above, unless only owners remove there what there is (as in /tmp). Where the path leads over
-links that holds for each of them.
+A hook is refused if another user could have written it: if it, its directory or a directory above is writable by
+everybody. Directories above with the sticky bit (like /tmp), where only owners can remove a file, are accepted. The
+same holds for each symbolic link on the path.
 
 What this module does not do: decide what a result means (`roost.starter.hooks`), or wait for hooks whose result is not
 asked for: cancel the call to stop it, or give it a time.

@@ -310,7 +310,7 @@ class Nursery:
             self._in_background(self._recover(process))
 
     def _give_up(self) -> None:
-        """Nobody will answer what is still asked."""
+        """Fail all requests that are still waiting for an answer."""
         pending = [*self._pending.values(), *self._reused.values()]
         self._pending.clear()
         self._reused.clear()

@@ -2,8 +2,8 @@
 
 A shepherd whose job came to its own end is kept for a moment, since a process that is there is had for less than half
 the price of another one. One of them is kept for longer: a job that comes to a machine with nothing to do starts at
-once. One whose job was stopped or killed is not kept: whoever does that works by the number of the shepherd, and might
-still be at it.
+once. One whose job was stopped or killed is not kept: the daemon does that by the pid of the shepherd, and might still
+be doing it.
 """
 
 from __future__ import annotations

@@ -209,7 +209,7 @@ _REMEDIES: Final[Mapping[tuple[str | None, int], str]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProcessEnd:
-    """How a run ended. Of code and signal one is set, or neither where nobody saw the end."""
+    """How a run ended. Of code and signal one is set, or neither where the end was not seen."""
 
     key: str
     exit_code: int | None = None
@@ -230,5 +230,5 @@ class ProcessEnd:
 
     @property
     def is_seen(self) -> bool:
-        """Whether somebody saw it."""
+        """Whether a shepherd saw it."""
         return self.exit_code is not None or self.signal is not None

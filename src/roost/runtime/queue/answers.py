@@ -1,6 +1,6 @@
 """Answers of a queue to commands: submit, query, act, history.
 
-Whoever asks is who the bus says: the last token of the subject, which its permissions hold to the asker's own name.
+The bus says which user asks: by the last token of the subject, which its permissions restrict to the user's own name.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The queue's daemon: the queue's core between the bus and the database.
 
-Everything that comes in becomes an event of the core. What steps changed is committed in groups, in a thread, while the
-next steps are taken; what they ordered is done when their group is on disk. So whoever hears something from a queue
-hears what it will still know after a crash.
+Everything that comes in becomes an event of the core. A thread commits the changes of steps in groups while the next
+steps are taken; the daemon carries out their orders when their group is on disk. So a queue tells others only what it
+will still know after a crash.
 
 Pieces of users' event logs are part of the commit, and are written to their files after it; what was committed and not
 written is written at the next start.
@@ -226,7 +226,7 @@ class ScheddDaemon:
             await asyncio.sleep(0.01)
 
     def _came_back(self) -> None:
-        """The bus is there again: nobody knows what it lost."""
+        """The bus is there again: what it lost is unknown."""
         self.demands.forgotten()
         self.demands.soon()
         self.feed(ev.BusCameBack())

@@ -55,7 +55,7 @@ class Demands:
         self.soon()
 
     def forgotten(self) -> None:
-        """The matchmaker is a new one, or nobody knows what it has heard."""
+        """The matchmaker is a new one, or what it has heard is unknown."""
         self._known.clear()
         self._own_ad = {}
 

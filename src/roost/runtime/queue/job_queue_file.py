@@ -3,8 +3,8 @@
 The database is what counts; this is written after it, as the configuration's JOB_QUEUE_LOG says, in the form of
 `roost.schedd.job_queue_log`. The file is made anew from the database when the queue starts, when it has grown by more
 than it needs, and at QUEUE_CLEAN_INTERVAL: under another name first, which takes the place of the old one, whose
-sequence number it follows. So whoever was killed in the middle of a line is of no consequence, and a reader sees by
-inode or number that it has to begin again. As many old files are kept, with their numbers behind their names, as
+sequence number it follows. So a daemon that is killed in the middle of a line does no harm, and a reader sees by inode
+or number that it has to begin again. As many old files are kept, with their numbers behind their names, as
 MAX_JOB_QUEUE_LOG_ROTATIONS says.
 
 It tells what people submitted, their environment too: only the queue's own user can read it, as with HTCondor's.

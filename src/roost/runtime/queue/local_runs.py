@@ -1,8 +1,8 @@
 """Jobs that run beside the queue: a machine within the queue's daemon, with a bus of one line.
 
-It is the daemon of an execute machine, as it is, with one partitionable slot that is as large as anybody wants, a
-policy that lets everything be, and a directory of its own; so these jobs have shepherds, are adopted after a kill, held
-and removed as all others are. It is made when it is needed first: most queues never need it.
+It is the daemon of an execute machine, unchanged, with one partitionable slot of unlimited size, a policy that never
+interferes, and a directory of its own; so these jobs have shepherds, are adopted after a kill, held and removed like
+all others. It is made when it is first needed: most queues never need it.
 
 What it does not do: decide. `roost.schedd` says which job, and `roost.schedd.local` whether.
 """
@@ -168,10 +168,10 @@ class InnerBus:
         self._schedd = self.subjects.schedd(daemon.context.name, local_name(daemon.context.name))
 
     async def listen(self, subject: str, handler: Handler) -> None:
-        """Nobody else speaks here; the queue speaks to the machine directly."""
+        """Do nothing: only the queue speaks to this machine, and does so directly."""
 
     async def send(self, subject: str, message: Message) -> None:
-        """A word to the queue is heard; those to the pool are for nobody."""
+        """Deliver messages to the queue; drop those to the pool."""
         if subject == self._schedd:
             self._hear(message)
 
@@ -183,4 +183,4 @@ class InnerBus:
         return answer
 
     async def answer(self, reply: str, answer: Answer) -> None:
-        """Nobody asks."""
+        """Do nothing: there are no requests."""

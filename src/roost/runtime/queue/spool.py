@@ -186,7 +186,7 @@ class Spool:
         return Files(items=pack_items(found.items), saved=sorted(name for name in found.kept if "/" not in name))
 
     def _hands(self, job: Job) -> Hands | TransferProblem:
-        """Who touches the files of a job's user: its owner on record, whatever its ad says."""
+        """The hands that touch the files of a job's user: its recorded owner, whatever its ad says."""
         try:
             return self._deputies.hands_of(job.owner)
         except NoSuchAccount as problem:

@@ -117,10 +117,10 @@ class Locked(Exception):
 def take_lock(path: Path, *, own_job: str = "", patience_s: float = LOCKED_S) -> bool:
     """Write who runs the DAG; whether an earlier run left the file behind. Raises Locked, OSError.
 
-    A process that has ended owns nothing, even while nobody has waited for it. One that runs is waited for: an earlier
-    process of the same run, `own_job`, is on its way out if the queue has started another, and is waited for however
-    long that takes; any other for `patience_s`. A lock that names no process is waited for as long: its run may be that
-    of another program, and removes it at its end; after that it is taken over.
+    A process that has ended owns nothing, even while it is a zombie. This waits for one that runs: for an earlier
+    process of the same run, `own_job`, which is on its way out if the queue has started another, however long that
+    takes; for any other up to `patience_s`. It waits as long for a lock that names no process: its run may be that of
+    another program, which removes it at its end; then the lock is taken over.
     """
     text = f"{os.getpid()} {start_of(os.getpid())} {boot_id()} {own_job}\n"
     left, until = False, time.monotonic() + patience_s
@@ -143,7 +143,7 @@ def take_lock(path: Path, *, own_job: str = "", patience_s: float = LOCKED_S) ->
 
 
 def _take_over(path: Path, text: str, *, is_late: bool) -> _Owner | Unknown | None:
-    """Replace a lock that has no owner any more, one process after another; None if that is done, else its owner."""
+    """Replace a lock that no longer has an owner, one process after another; None if that is done, else its owner."""
     try:
         file = os.open(path, os.O_RDWR | os.O_CLOEXEC)
     except FileNotFoundError:
@@ -168,7 +168,7 @@ def _take_over(path: Path, text: str, *, is_late: bool) -> _Owner | Unknown | No
 
 
 class _Owner(NamedTuple):
-    """Who a lock says runs the DAG."""
+    """The process that runs the DAG, according to a lock."""
 
     pid: int
     #: When the process began, in the kernel's ticks, and the boot of the machine that counts them.

@@ -1,9 +1,9 @@
 """The process that runs a DAG: a plain loop around the core, the nodes' event log, scripts and signals.
 
-It keeps nothing of its own that must not be lost. What jobs did stands in the event log that the queue writes, results
-of POST scripts are written there too; killed at any moment and started again, it reads that log and asks the queue for
-jobs that it has not heard of, and is where it was. PRE scripts may run twice, and so may a POST script of which nobody
-saw the end when the run was killed.
+It keeps nothing of its own that must not be lost. The event log that the queue writes tells what jobs did, and results
+of POST scripts are written there too; killed at any moment and started again, the process reads that log, asks the
+queue for jobs that it has not heard of, and is where it was. PRE scripts may run twice, and so may a POST script whose
+end was not seen when the run was killed.
 
 Signals: SIGUSR1 removes the run (its jobs, then a rescue file), SIGTERM, SIGINT and SIGQUIT leave its jobs in the
 queue, for a run that goes on later.

@@ -1,6 +1,6 @@
 """What every event of a user's event log is, and the words that many of them share.
 
-An event has no time and no job: whoever writes it says both. `lines` gives its text, first what stands in its header
+An event has no time and no job: its writer says both. `lines` gives its text, first what stands in its header
 line, then its body; `read` takes them back; `attributes` are those of its ad, for the JSON form.
 """
 

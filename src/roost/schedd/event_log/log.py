@@ -9,7 +9,7 @@
 
 An event is a header line with number, job and time, the lines of its body, and a line ``...``. Texts of users are kept
 on their line, so no body has such a line in it. `LogReader` takes the log in pieces as they come and gives each event
-once it is whole. Whoever appends to the file does so with one write an event, under a lock; that is not done here.
+once it is whole. The caller appends to the file with one write an event, under a lock.
 
 Kinds that the format reserves for systems Roost does not know are read as `Unknown`, and left out of nothing.
 """

@@ -334,7 +334,7 @@ class JobStageOut(_Words):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AttributeUpdate(Event):
-    """Somebody changed an attribute of the job."""
+    """An attribute of the job was changed."""
 
     NUMBER: ClassVar[int] = 33
     NAME: ClassVar[str] = "AttributeUpdateEvent"

@@ -1,7 +1,7 @@
 """Batches and cells as JSON, and back.
 
-What comes back may have been written by anybody: it is checked here, so that a batch which could be made can be asked
-for each of its jobs.
+Any client may have written what comes back: it is checked here, so that a batch that can be made gives each of its
+jobs.
 """
 
 from __future__ import annotations

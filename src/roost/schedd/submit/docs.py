@@ -120,13 +120,13 @@ keep_claim_idle | KeepClaimIdle | How long its slot is kept for your next job, s
 job_lease_duration | JobLeaseDuration | How long the job goes on when its queue falls silent, s; default 2400.
 noop_job, noop_job_exit_code, noop_job_exit_signal | IsNoopJob, NoopJobExitCode, NoopJobExitSignal | A job that is done without being run, and how it ends.
 """,
-    "What is told": """
+    "Notification and the job's log": """
 notification | JobNotification | `never` (the default), `always`, `complete`, `error`, `start`.
-notify_user | NotifyUser | Who is told.
-email_attributes | EmailAttributes | Attributes to tell.
-submit_event_notes, submit_event_user_notes | SubmitEventNotes, SubmitEventUserNotes | Words for the log's first event.
-ulog_execute_attrs | UserLogExecuteEventAttrs | Attributes of the machine to tell when the job starts.
-job_ad_information_attrs | JobAdInformationAttrs | Attributes of the job to tell with every event.
+notify_user | NotifyUser | The recipient.
+email_attributes | EmailAttributes | Attributes to include in the mail.
+submit_event_notes, submit_event_user_notes | SubmitEventNotes, SubmitEventUserNotes | Text in the log's first event.
+ulog_execute_attrs | UserLogExecuteEventAttrs | Attributes of the machine to log when the job starts.
+job_ad_information_attrs | JobAdInformationAttrs | Attributes of the job to log with every event.
 job_machine_attrs, job_machine_attrs_history_length | JobMachineAttrs, JobMachineAttrsHistoryLength | Attributes of its machines to keep in the job's ad, and of how many.
 dag_node_name, dagman_log | DAGNodeName, DAGManNodesLog | Which job of a workflow it is, and the workflow's log.
 """,
@@ -137,7 +137,7 @@ primary_unix_group | PrimaryUnixGroup | The group it runs under.
 core_size | CoreSize | Largest core file, bytes.
 stack_size | StackSize | Largest stack, bytes.
 hook_keyword | HookKeyword | Which of the machine's job hooks apply.
-starter_debug, starter_log | JobStarterDebug, JobStarterLog | What the machine's starter tells of the job, and where.
+starter_debug, starter_log | JobStarterDebug, JobStarterLog | What the machine's starter logs about the job, and where.
 want_io_proxy | WantIOProxy | Whether the job may ask its queue for files while it runs.
 """,
 }

@@ -136,7 +136,7 @@ class Job:
         return result
 
     def fact(self, make: Callable[[Job], T]) -> T:
-        """What a function of the job gives, computed once; its commands count for whoever asks."""
+        """The result of a function of the job, computed once; the commands it reads count for every caller."""
         key = make.__name__
         known = self._facts.get(key)
         if known is None:

@@ -1,4 +1,4 @@
-"""Plans: what is common to the jobs of a cluster, and how each differs, computed when somebody asks.
+"""Plans: what is common to the jobs of a cluster, and how each differs, computed on demand.
 
 A plan needs neither the submit description nor the machine it was read on: it keeps the macros that its jobs still
 depend on, the items, and the names of the sections to run again for each job. `to_data` and `from_data` take it to JSON

@@ -52,7 +52,7 @@ def _row(
 
 
 def begin(job: Job) -> None:
-    """Who submits what when, and counters at nothing."""
+    """Owner, submission time and identity, and counters at zero."""
     defaults = job.defaults
     job.put("MyType", "Job")
     job.put("TargetType", "Machine")

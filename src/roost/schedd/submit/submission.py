@@ -6,7 +6,7 @@
     [{'Args': '2'}]
 
 Queue statements after one another make one cluster as long as the executable stays the same. With errors there are no
-clusters: nobody is to submit half of a description.
+clusters: half of a description must not be submitted.
 """
 
 from __future__ import annotations
@@ -179,7 +179,7 @@ class _Reader:
         return not codes.isdisjoint(_PROSE_CODES) and {SubmitCode.NO_EXECUTABLE, SubmitCode.NO_QUEUE} <= codes
 
     def _points(self, script: Script, findings: Findings) -> None:
-        """See to the queue statements: those of the command line, or one that nobody wrote."""
+        """Find the queue statements: those of the command line, or an implied one."""
         given = [line for line in self.append if _QUEUE.match(line)]
         if self.queue is not None:
             given.append(f"queue {self.queue}")

@@ -157,7 +157,7 @@ LongWay = Callable[[int], Mapping[str, Cell]]
 def agrees(form: Form, words_of: Callable[[int], Sequence[str]], long_way: LongWay, indices: Sequence[int]) -> bool:
     """Whether the form gives for some jobs what the long way does; not if it fits none of them.
 
-    This also finds texts in which somebody has written a mark.
+    This also finds texts that happen to contain a mark.
     """
     tried = 0
     for index in indices:

@@ -108,7 +108,7 @@ class MachineSlots:
         return tuple(sorted(one for one in self.dynamic if one.number == slot.number))
 
     def holder(self, slot: SlotId) -> str | None:
-        """Who holds the claim on a slot; None while nobody does."""
+        """The holder of the claim on a slot; None while it is unclaimed."""
         booking = self.ledgers.bookings.get(str(slot))
         return None if booking is None else booking.party
 
@@ -151,7 +151,7 @@ class MachineSlots:
     # -- claims --------------------------------------------------------------------------------------
 
     def claim(self, slot: SlotId, party: str) -> MachineSlots | Denied:
-        """Let a party hold a static or dynamic slot, all of it. Denied while somebody does."""
+        """Let a party hold a static or dynamic slot, all of it. Denied while one does."""
         if slot not in self:
             return Denied(obstacles=(Unknown(name=str(slot)),))
         if self.kind(slot) is SlotKind.PARTITIONABLE:

@@ -2,7 +2,7 @@
 
 `relayout` divides what the machine divided at its start by the present configuration. Of the slots that are wanted,
 each that is there already, with the same type and the same resources, keeps its number, whatever the order of types
-gives it now. Where fewer of a kind are wanted than there are, those that somebody holds stay first, the higher ranked
+gives it now. Where fewer of a kind are wanted than there are, claimed ones stay first, the higher ranked
 ones before the others, then the lower numbers. A slot that is new has the number of its place. If a slot that stays has
 that, or one of another type that is held and leaves room for it, it gets the smallest number that is free.
 
@@ -108,7 +108,7 @@ def _numbered(present: PresentLayout, wanted: tuple[SlotShape, ...]) -> dict[int
 
 
 def _beside(present: PresentLayout, found: Mapping[int, SlotShape]) -> MachineSlots:
-    """The machine while the slots are still there that somebody holds: others find room beside them, or wait."""
+    """The machine while claimed slots of the old layout are still there: others find room beside them, or wait."""
     room = MachineSlots.of(Layout(resources=present.resources, slots=()))
     for shape in (*(present.slots[number] for number in sorted(present.held)), *found.values()):
         grown = room.added(shape)

@@ -4,9 +4,9 @@
 that could not be met. Either NUM_SLOTS_TYPE_<N> ask for slots of described types, numbered in the order of types; or
 there are NUM_SLOTS slots of type 0, which share everything evenly, one for each core unless it is set.
 
-A layout that does not fit is refused, so that an owner does not find a machine half used. Who would rather have a part
-of the slots sets SLOT_CONFIG_FAILURE_MODE: with BestEffort the first slot of a type that does not fit is made from what
-is left and marked broken, and further ones are left out; with AllOrNothing there are no slots at all.
+A layout that does not fit is refused, so that an owner does not find a machine half used. To have a part of the slots
+instead, set SLOT_CONFIG_FAILURE_MODE: with BestEffort the first slot of a type that does not fit is made from what is
+left and marked broken, and further ones are left out; with AllOrNothing there are no slots at all.
 
 What it does not do: make dynamic slots, or keep account of what is claimed. See `layout_machine`.
 """

@@ -6,7 +6,7 @@ left is divided evenly between those that ask for `auto`.
     resource      fraction            auto
     Cpus, Memory  truncated           truncated; less than one is an error
     Disk, Swap    kept as a fraction  the rest of 100 %; nothing left is an error. Disk counts per filesystem
-    custom        truncated           handed out evenly, the first slots get the odd units; none left is no error
+    custom        truncated           handed out evenly, the first slots get the odd units; none left is allowed
 
 A slot that asks for more than is left is *unmet*. `divide` goes on with the others, so that everything that cannot be
 met is found at once; an unmet slot takes what there is of the resources that it lacks, if `trim` says so.

@@ -38,7 +38,7 @@ _DAY_S: Final = 86_400
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HostIdentity:
-    """Who a machine is. None of it changes while its daemon runs."""
+    """The identity of a machine. None of it changes while its daemon runs."""
 
     #: Full host name.
     machine: str

@@ -1,4 +1,4 @@
-"""An ad as a command has it: names to values, and expressions that are evaluated when somebody looks at them.
+"""An ad as a command has it: names to values, and expressions that are evaluated when they are first needed.
 
 Ads come from the pool as JSON objects (see `roost.wire.ads`), or from files. Names are looked up without regard to
 case. A projection of evaluated attributes and a whole ad are used alike.

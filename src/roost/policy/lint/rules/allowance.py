@@ -2,7 +2,8 @@
 
 What: A comment ``# roost: allow CODE`` names a rule that does not exist, or gives no reason.
 
-Why: Without a reason nobody knows later whether it still holds; it has no effect then. A wrong code hides nothing.
+Why: Without a reason the next reader cannot tell whether it still holds; such a comment has no effect. A wrong code
+hides nothing.
 
 Example::
 

@@ -2,7 +2,7 @@
 
 What: A file sets the same knob twice, and nothing uses the first value.
 
-Why: The last setting counts. The first one misleads whoever reads the file, or one of the two was meant for another
+Why: The last setting counts. The first one misleads the reader of the file, or one of the two was meant for another
 knob.
 
 Example::

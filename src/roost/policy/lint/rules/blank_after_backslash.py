@@ -3,7 +3,7 @@
 What: A line ends in ``\\`` and blanks.
 
 Why: Some readers take the backslash as a continuation, others only if it is the very last character: for them the
-statement ends here and the next line is one of its own. Nobody sees the difference in an editor.
+statement ends here and the next line is one of its own. An editor does not show the difference.
 
 Fix: the blanks are removed.
 

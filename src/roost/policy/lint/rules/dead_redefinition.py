@@ -1,4 +1,4 @@
-"""A macro changed in vain.
+"""A macro changed without effect.
 
 What: A macro is defined anew, but no knob uses it, not even through other macros.
 

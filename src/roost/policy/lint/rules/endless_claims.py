@@ -2,8 +2,8 @@
 
 What: CLAIM_WORKLIFE is unlimited, or longer than a week, and preemption is switched off.
 
-Why: A queue keeps a slot as long as it has jobs for it. Where nobody can be preempted, whoever came first keeps the
-machines, and priorities mean nothing.
+Why: A queue keeps a slot as long as it has jobs for it. Where no job can be preempted, the user who came first keeps
+the machines, and priorities have no effect.
 
 Example::
 

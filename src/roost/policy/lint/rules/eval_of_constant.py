@@ -2,8 +2,8 @@
 
 What: The argument of ``eval()`` is a text without anything put into it.
 
-Why: The expression could stand there itself. Inside a text nobody sees which attributes it needs: jobs that differ in
-them share one answer in matchmaking, and no tool can check it.
+Why: The expression could stand there itself. Inside a text its attributes are hidden: jobs that differ in them share
+one answer in matchmaking, and no tool can check it.
 
 Example::
 

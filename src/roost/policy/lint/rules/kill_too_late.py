@@ -2,7 +2,7 @@
 
 What: KILL becomes TRUE only after MachineMaxVacateTime.
 
-Why: Whoever is still there after MachineMaxVacateTime (600 seconds unless set) is killed then. KILL never has a say.
+Why: A job that is still there after MachineMaxVacateTime (600 seconds unless set) is killed then. KILL never matters.
 
 Example::
 

@@ -2,7 +2,7 @@
 
 What: A name that nothing reads differs by a letter or two from one that something does.
 
-Why: Configuration may define any name, so nobody complains: the setting has no effect, and the default holds.
+Why: Configuration may define any name, so there is no error: the setting has no effect, and the default holds.
 
 Example::
 

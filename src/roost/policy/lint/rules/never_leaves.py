@@ -2,7 +2,7 @@
 
 What: ``leave_in_queue`` is TRUE at all times.
 
-Why: Ended jobs stay in the queue until somebody removes them. The queue grows, and everything that looks at it slows
+Why: Ended jobs stay in the queue until they are removed by hand. The queue grows, and everything that reads it slows
 down.
 
 Example::

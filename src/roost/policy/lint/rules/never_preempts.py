@@ -44,5 +44,5 @@ def check(pool: Pool) -> Iterator[Hit]:
 
 
 def _switched_off(text: str) -> bool:
-    """Whether somebody has put ``False &&`` before it, or the like, on purpose."""
+    """Whether it was switched off on purpose, by ``False &&`` or the like."""
     return "false" in text.lower()

@@ -2,7 +2,7 @@
 
 What: An ``error :`` or ``warning :`` statement was reached.
 
-Why: Whoever wrote the configuration wanted this situation to be noticed.
+Why: The author of the configuration wanted this situation to be noticed.
 
 Example::
 

@@ -5,7 +5,7 @@ What: In some situation START accepts a job, and IS_OWNER is TRUE although the s
 Why: The slot is claimed, and gives the claim up at once because it belongs to its owner. The job never begins, and the
 slot is matched again in the next cycle, for as long as the situation lasts. In a claim IS_OWNER sees the ad of the
 claim's job, so that it can make the same exceptions as START. A test by ``=?=`` is FALSE without a job, and the slot
-still shows as its owner's while nobody has claimed it.
+still shows as its owner's while it is unclaimed.
 
 Example::
 

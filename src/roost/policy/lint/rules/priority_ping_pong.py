@@ -2,8 +2,8 @@
 
 What: PREEMPTION_REQUIREMENTS compares the two users' priorities without any distance between them.
 
-Why: Whoever runs gets a worse priority, whoever waits a better one: after a while the two change places, and again.
-Each change costs the work done since the last checkpoint.
+Why: A user whose jobs run gets a worse priority, one whose jobs wait a better one: after a while the two change places,
+and again. Each change costs the work done since the last checkpoint.
 
 Example::
 

@@ -3,8 +3,8 @@
 What: One side of ``+ - * / %`` is a text. Mostly a parenthesis is misplaced: ``*`` and ``+`` bind tighter than
 ``==``, so that in ``Owner == "smith" * 10`` the text is multiplied, not the outcome of the comparison.
 
-Why: The result is ERROR for every job. A RANK that is ERROR counts as 0 for everybody, a START that is ERROR matches
-nobody.
+Why: The result is ERROR for every job. A RANK that is ERROR counts as 0 for every job, a START that is ERROR matches
+none.
 
 Example::
 

@@ -2,7 +2,7 @@
 
 What: The value of a macro that no expression uses yet opens more parentheses than it closes, or closes more.
 
-Why: Nothing happens, until somebody uses the macro: then that expression cannot be read, and the daemon does not start.
+Why: Nothing happens until an expression uses the macro: then it cannot be read, and the daemon does not start.
 
 Example::
 

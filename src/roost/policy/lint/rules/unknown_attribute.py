@@ -2,8 +2,8 @@
 
 What: A name that no ad is known to have, one or two letters away from one that is known.
 
-Why: Unknown names are not syntax errors: they are UNDEFINED. The condition that they stand in never holds, and
-nobody is told. (Case does not matter: Imagesize is ImageSize.)
+Why: Unknown names are not syntax errors: they are UNDEFINED. The condition that uses them never holds, without any
+message. (Case does not matter: Imagesize is ImageSize.)
 
 Example::
 

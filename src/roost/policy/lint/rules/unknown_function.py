@@ -2,7 +2,7 @@
 
 What: The name in front of a parenthesis is not a known function, or the function takes fewer or more arguments.
 
-Why: It is no mistake in reading: the call is ERROR each time it is evaluated, and the policy silently does not work.
+Why: It is not a syntax error: the call is ERROR each time it is evaluated, and the policy silently does not work.
 
 Example::
 

@@ -3,7 +3,7 @@
 What: KFlops or Mips in an expression that decides about machines, without a word on what holds while they are missing.
 
 Why: They are UNDEFINED until a machine has run its benchmarks. A pool-wide condition on them keeps fresh machines out
-(or lets them in) for a reason that nobody had in mind, and a rank puts them last.
+(or lets them in) for a reason that its author did not intend, and a rank puts them last.
 
 Example::
 

@@ -1,10 +1,10 @@
-"""A name in the pool's policy on matches of which nobody can say whose it is.
+"""A name in the pool's policy on matches that either ad may define.
 
 What: A name without MY or TARGET, and in no catalogue, stands in an expression that the pool adds to Requirements.
 
-Why: It is looked up in MY's ad first, and then in TARGET's. Whoever writes one of these ads can have an attribute of
-that name, and so decide for the other: a user that the machine is of a class, an owner that the job is of a group.
-Names that Roost knows are asked of the ad that they belong to; others need a scope.
+Why: It is looked up in MY's ad first, and then in TARGET's. The author of either ad can define an attribute of that
+name, and so decide for the other: a user that the machine is of a class, an owner that the job is of a group. Names
+that Roost knows are read from the ad that they belong to; others need a scope.
 
 Example::
 

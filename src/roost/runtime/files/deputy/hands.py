@@ -1,9 +1,9 @@
 # pathlib and contextlib are too large for the process that does this as somebody else.
 # ruff: noqa: SIM105, PTH101, PTH102, PTH104, PTH108, PTH112, PTH114, PTH116, PTH118, PTH120, PTH208
-"""What is done to users' files: looked at, opened, written, each as a deed that is whole in itself.
+"""Operations on users' files: examine, open, write, each complete in itself.
 
-A `Hands` does it with the identity of the process that it is in; a `Deputy` (see `deputies`) has the same deeds done
-by a process of the user's. Nothing here decides what may be done: the kernel does.
+A `Hands` does them with the identity of its own process; a `Deputy` (see `deputies`) has the same operations done by a
+process of the user's. Nothing here decides what is allowed: the kernel does.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class Hands:
         return os.path.realpath(path)
 
     def open(self, path: str) -> int:
-        """Open for reading, without waiting for anybody; the descriptor is the caller's to close."""
+        """Open for reading, without waiting; the caller closes the descriptor."""
         return os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY)
 
     def make_directory(self, path: str, mode: int) -> None:

@@ -1,8 +1,8 @@
-"""The process that is a deputy: it becomes its user, for good, and then does one deed after another until it is left.
+"""The deputy process: it becomes its user, for good, and then does one operation after another until its daemon goes.
 
 A request is a head of two numbers (length of a JSON text, length of what follows it), the text, which is a list of the
-deed and its arguments, and the bytes that are to be written. The answer is built alike; a descriptor comes with its
-head. The daemon at the other end believes nothing of it but what a user may claim about that user's own files.
+operation and its arguments, and the bytes to write. The answer has the same form; a descriptor comes with its head. The
+daemon trusts an answer only as far as it trusts the user about that user's own files.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def serve(channel_file: int, uid: int, gid: int, groups: list[int]) -> None:
 
 
 def _become(uid: int, gid: int, groups: list[int]) -> None:
-    """Be the user and nobody else. There is no way back: real, effective and saved identity change."""
+    """Become the user. There is no way back: real, effective and saved identity change."""
     os.setgroups(groups)
     os.setresgid(gid, gid, gid)
     os.setresuid(uid, uid, uid)

@@ -1,6 +1,6 @@
 # pathlib is too large for this process.
 # ruff: noqa: PTH102, PTH106, PTH110, PTH208
-"""The processes of a job by /proc: who they are, what they use, and signals that reach them and nobody else.
+"""The processes of a job by /proc: which they are, what they use, and signals that reach only them.
 
 A process is known by its number and the clock tick at which it started, because numbers are given out again. A signal
 goes through a pidfd that was opened before the start was compared, so it cannot reach a later bearer of the number.
@@ -191,9 +191,9 @@ def send_all(family: Iterable[Seen], signal: int) -> int:
 
 
 def stop_family(root: int) -> int:
-    """SIGSTOP everything below a process, until nobody new appears; how many it reached.
+    """SIGSTOP everything below a process, until no new one appears; how many it reached.
 
-    A process to which SIGSTOP was sent forks no more, so a pass that finds nobody new has found all.
+    A process to which SIGSTOP was sent forks no more, so a pass that finds no new one has found all.
     """
     stopped: dict[int, int] = {}
     for _ in range(PASSES_MAX):

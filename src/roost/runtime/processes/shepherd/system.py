@@ -69,10 +69,10 @@ def die_with_parent(signal: int, parent: int) -> None:
 def fork_into(group: bytes) -> int:
     """Fork a child that is born in a control group: 0 in the child. Raises OSError where that is not possible.
 
-    A process that moves into a group waits for a grace period of the kernel, some ten milliseconds, unless somebody has
-    just waited for one; who is born there does not. The price is that neither the C library nor Python is told of the
-    fork. They would mend locks that other threads might hold, and the number of the thread: so this is for a process
-    without threads, whose child soon executes a program.
+    A process that moves into a group waits for a grace period of the kernel, some ten milliseconds, unless another has
+    just waited for one; a process that is created there does not. The price is that neither the C library nor Python
+    learns of the fork. They would reset locks that other threads might hold, and the thread id: so this is for a
+    process without threads, whose child soon executes a program.
     """
     directory = os.open(group, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
@@ -144,7 +144,7 @@ def receive(channel: _socket.socket) -> bytes | None:
 
 
 def hung_up(channel: _socket.socket) -> bool:
-    """Whether nobody is at the other end of a socket."""
+    """Whether the other end of a socket is closed."""
     ears = select.poll()
     ears.register(channel.fileno(), 0)
     return bool(ears.poll(0))

@@ -2,9 +2,9 @@
 # ruff: noqa: SIM105
 """A shepherd's life: it forks the job, waits for its end, records it, and leaves nothing of the job behind.
 
-A shepherd adds to the record of the run that the job's program runs, before anybody is told; and how the main process
-has ended or could not be started, once more when all the rest is gone, if there was a rest. Who finds an end that is
-not ``final``, and no shepherd, knows that something may be left.
+A shepherd adds to the run's record that the job's program runs, before it tells the daemon; and how the main process
+ended or why it could not be started, and once more when all its other processes are gone, if there were any. A daemon
+that finds an end that is not ``final``, and no shepherd, knows that processes may be left.
 
 A shepherd is told all about a job at its beginning; who wants something of the job later reaches the job's processes
 through control group and /proc, and the shepherd sees them end. What it has with its daemon is a line of its own, by
@@ -227,7 +227,7 @@ class Job:
             raise Failed.reported(report)
 
     def _give_up(self, problem: Exception) -> dict[str, object]:
-        """A job whose start cannot be recorded must not run: nobody would know of it."""
+        """A job whose start cannot be recorded must not run: after a restart the daemon would not know of it."""
         if self.pid:
             while not send(self.pid, start_of(self.pid), _signal.SIGKILL):
                 pass
