@@ -188,6 +188,14 @@ def test_a_share_tree_reads_back_as_itself(root: ShareNode) -> None:
     assert parse_share_tree(show_share_tree(root), "t") == root
 
 
+def test_a_share_tree_that_is_too_deep_is_refused() -> None:
+    root = ShareNode(name="alice")
+    for level in range(200):
+        root = ShareNode(name=f"n{level}", children=(root,))
+    with pytest.raises(Refused, match="more than 100 levels below the root"):
+        parse_share_tree(show_share_tree(root), "sharetree")
+
+
 @given(st.dictionaries(st.sampled_from(sorted(configuration.BY_NAME)), st.just("none"), min_size=1))
 def test_a_local_configuration_keeps_its_order(written: dict[str, str]) -> None:
     written = {name: text for name, text in written.items() if not configuration.complaint(name, text)} or {

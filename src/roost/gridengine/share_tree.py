@@ -15,6 +15,8 @@ from roost.gridengine.problems import Code, Refused, problem
 from roost.gridengine.text import Entry, logical_lines
 from roost.gridengine.values import ULONG, BadValue
 
+#: levels of a tree at most
+DEPTH_MAX: Final = 100
 _FIELDS: Final = ("id", "name", "type", "shares", "childnodes")
 
 
@@ -101,19 +103,22 @@ def parse_share_tree(text: str, file: str) -> ShareNode | None:
         return None
     taken: set[int] = set()
 
-    def build(number: int, parent: Span) -> ShareNode:
+    def build(number: int, parent: Span, depth: int) -> ShareNode:
         if number not in nodes or number in taken:
             message = f"found reference to node {number} but no specification"
             raise Refused(
                 [problem(Code.UNKNOWN_REFERENCE, message, parent, "Name each node once as a child.", "childnodes")]
             )
+        if depth > DEPTH_MAX:
+            message = f"node {number} is more than {DEPTH_MAX} levels below the root"
+            raise Refused([problem(Code.BAD_VALUE, message, parent, "Make the tree flatter.", "childnodes")])
         taken.add(number)
         node = nodes[number]
-        children = tuple(build(child, node.span) for child in node.children)
+        children = tuple(build(child, node.span, depth + 1) for child in node.children)
         return ShareNode(name=node.name, type=node.type, shares=node.shares, children=children)
 
     root = next(iter(nodes))
-    return build(root, nodes[root].span)
+    return build(root, nodes[root].span, 0)
 
 
 def show_share_tree(root: ShareNode | None) -> str:

@@ -9,6 +9,7 @@ import pytest
 from roost.gridengine.complex import Type
 from roost.gridengine.scheduling import NotScheduled, run
 from roost.gridengine.scheduling.expression import satisfies
+from roost.gridengine.share_tree import ShareNode, show_share_tree
 from tests.gridengine.scheduling.cells import NOW, cell, job, pairs, places, plan, running, snapshot, texts, told
 
 
@@ -148,9 +149,10 @@ def test_limits_on_users() -> None:
     assert told(found, 2) == ("job dropped because of user limitations",)
 
 
-def test_what_the_run_does_not_do_is_refused() -> None:
+def test_share_tree_tickets_without_usage_are_refused() -> None:
+    tree = show_share_tree(ShareNode(name="Root", shares=1, children=(ShareNode(name="alice", shares=1),)))
     with pytest.raises(NotScheduled, match="weight_tickets_share"):
-        plan(cell("schedconf: weight_tickets_share 10"), job(1))
+        plan(cell("schedconf: weight_tickets_share 10", files={"sharetree": tree}), job(1))
 
 
 def test_states_that_the_run_would_not_look_at_are_refused() -> None:

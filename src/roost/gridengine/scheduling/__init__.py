@@ -11,15 +11,15 @@ which tasks suspend thresholds and slot-wise subordination suspend and resume. T
 
 What it does not do
     Advance reservations have no field in a snapshot: the caller keeps jobs with ``-ar``.
-    A cell with share tree tickets is refused with `NotScheduled`: they need usage, which is not kept yet.
+    It keeps no usage: a snapshot without it of a cell with share tree tickets is refused with `NotScheduled`.
     An array with ``-R y`` gets a reservation for its next task only. Of several parallel environments that a pattern
     names, the first by name is taken if soft requests do not decide; Grid Engine takes the oldest.
 
 The modules
     `snapshot` and `plan` are the two ends. `loads`, `ledger`, `quotas` and `states` hold what changes during a run,
     `matching` says whether a job fits, `allocation` spreads the slots of a parallel one, `durations` says how long jobs
-    run, `priority` and `tickets` order jobs, `suspension` suspends tasks, `dispatch` is the loop, `reasons` has the
-    words.
+    run, `priority`, `tickets` and `share_tickets` order jobs, `suspension` suspends tasks, `dispatch` is the loop,
+    `reasons` has the words.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ from collections.abc import Iterator
 from roost.gridengine.scheduling.dispatch import Dispatcher
 from roost.gridengine.scheduling.plan import Dispatch, Plan, Priority, Reservation, Suspension
 from roost.gridengine.scheduling.snapshot import (
+    Account,
     Grant,
     HostReport,
     PendingJob,
@@ -39,6 +40,7 @@ from roost.gridengine.scheduling.snapshot import (
 )
 
 __all__ = [
+    "Account",
     "Dispatch",
     "Grant",
     "HostReport",
@@ -63,7 +65,7 @@ class NotScheduled(Exception):
 
 def unsupported(snapshot: Snapshot) -> Iterator[str]:
     """What the configuration of a cell wants and the run does not do."""
-    if snapshot.cell.scheduler.weight_tickets_share:
+    if snapshot.cell.scheduler.weight_tickets_share and snapshot.cell.share_tree and snapshot.usage is None:
         yield "weight_tickets_share"
 
 

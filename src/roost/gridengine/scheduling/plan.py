@@ -59,6 +59,7 @@ class Priority(NamedTuple):
     #: tickets by policy
     override: float
     functional: float
+    share: float
 
     @property
     def urgency(self) -> float:

@@ -125,6 +125,7 @@ def _priority(
         ticket_share=share,
         override=tickets.override,
         functional=tickets.functional,
+        share=tickets.share,
         resources=resources,
         waiting=waiting,
         deadline=deadline,

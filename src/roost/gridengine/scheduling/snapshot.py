@@ -20,6 +20,13 @@ THRESHOLD: Final = "T"
 SLOTWISE: Final = "P"
 
 
+class Account(NamedTuple):
+    """Whose usage it is; `project` is empty for jobs without one."""
+
+    user: str
+    project: str = ""
+
+
 class Range(NamedTuple):
     """Amounts of slots, both ends included."""
 
@@ -152,6 +159,9 @@ class Snapshot:
     pending: tuple[PendingJob, ...] = ()
     #: when suspend thresholds last suspended or resumed tasks of an instance, seconds since the epoch
     threshold_times: Mapping[str, float] = field(default_factory=dict)
+    #: what was used, decayed until `now`, by the names of `usage_weight_list`; None where nobody keeps it, and share
+    #: tree tickets cannot be given
+    usage: Mapping[Account, Mapping[str, float]] | None = None
     #: whether ``-q`` with the name of a queue or instance also asks for its forced resources; 8.1.9 says no
     forced_implied_by_queue_request: bool = True
 

@@ -1,4 +1,4 @@
-"""Tickets: what the functional and the override policy give to jobs.
+"""Tickets: what the functional, the override and the share tree policy (`share_tickets`) give to jobs.
 
 Functional tickets, `weight_tickets_functional` in all, are divided by the functional shares of users, projects,
 departments and jobs (``-js``), each of which gets the part that its weight says. Override tickets are what an
@@ -21,7 +21,8 @@ from typing import Final, NamedTuple
 
 from roost.gridengine.cell import Cell
 from roost.gridengine.scheduler import POLICIES
-from roost.gridengine.scheduling.snapshot import PendingJob, Request, RunningTask, Snapshot
+from roost.gridengine.scheduling.share_tickets import SharedJob, share_tickets
+from roost.gridengine.scheduling.snapshot import Account, PendingJob, Request, RunningTask, Snapshot
 from roost.gridengine.values import is_none
 
 _DEFAULT_DEPARTMENT: Final = "defaultdepartment"
@@ -40,7 +41,12 @@ class _Claim(NamedTuple):
     """A job as the policies see it."""
 
     number: int
+    account: Account
     owners: tuple[_Owner, ...]
+
+    @property
+    def shared(self) -> SharedJob:
+        return SharedJob(self.number, self.account)
 
 
 class Tickets(NamedTuple):
@@ -48,11 +54,12 @@ class Tickets(NamedTuple):
 
     override: float = 0.0
     functional: float = 0.0
+    share: float = 0.0
 
     @property
     def total(self) -> float:
         """All of them."""
-        return self.override + self.functional
+        return self.override + self.functional + self.share
 
 
 class _Owners:
@@ -74,7 +81,7 @@ class _Owners:
         ):
             if one is not None:
                 found.append(_Owner(part, name, one.fshare, one.oticket))
-        return _Claim(number, tuple(found))
+        return _Claim(number, Account(request.user, request.project), tuple(found))
 
     def _department(self, request: Request) -> str:
         named = (name for name, one in self._departments.items() if one.holds(request.user, request.groups))
@@ -185,21 +192,26 @@ def tickets(snapshot: Snapshot) -> dict[int, Tickets]:
     configured = [one.oticket for one in cell.users.values()] + [one.oticket for one in cell.projects.values()]
     configured += [one.oticket for one in cell.user_lists.values()]
     asked = [one.override for one in snapshot.pending] + [one.override for one in snapshot.running]
-    if not scheduler.weight_tickets_functional and not any(configured) and not any(asked):
+    tree = cell.share_tree if scheduler.weight_tickets_share else None
+    if tree is None and not scheduler.weight_tickets_functional and not any(configured) and not any(asked):
         return {}
     owners = _Owners(cell)
     running = [owners.claim(task, task.job) for task in snapshot.running]
     eligible = [job for job in snapshot.pending if not (job.held or job.depends or job.error)]
     waiting = [owners.claim(job, job.number) for job in sorted(eligible, key=lambda job: (job.submitted, job.number))]
-    found = {"O": dict[int, float](), "F": dict[int, float]()}
+    found = {policy: dict[int, float]() for policy in POLICIES}
     hierarchy = "" if is_none(scheduler.policy_hierarchy) else scheduler.policy_hierarchy
     for policy in dict.fromkeys(hierarchy + POLICIES):
         if policy == "O":
             found["O"] = _override(snapshot, running, waiting)
         elif policy == "F" and scheduler.weight_tickets_functional:
             found["F"] = _functional(snapshot, running, waiting)
-        if policy in hierarchy and policy in found:
+        elif policy == "S" and tree is not None:
+            ran, wait = ([claim.shared for claim in claims] for claims in (running, waiting))
+            found["S"] = share_tickets(tree, scheduler, snapshot.usage or {}, ran, wait)
+        if policy in hierarchy:
             waiting.sort(key=lambda claim, given=found[policy]: -given.get(claim.number, 0.0))  # type: ignore[misc]
     return {
-        number: Tickets(found["O"].get(number, 0.0), found["F"].get(number, 0.0)) for number in found["O"] | found["F"]
+        number: Tickets(*[found[policy].get(number, 0.0) for policy in POLICIES])
+        for number in found["O"] | found["F"] | found["S"]
     }
