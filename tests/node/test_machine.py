@@ -17,7 +17,7 @@ from roost.runtime.node.load_log import load_lines
 from roost.runtime.node.messages import activation_answer, claim_answer
 from roost.startd.idleness import Idleness
 from roost.startd.load import LoadReading
-from tests.node.kit import NOW, SENSED, granted, machine, reborn, request, started
+from tests.node.kit import NOW, SENSED, granted, machine, reborn, request, started, starter_hears
 
 SPLIT = "SLOT_TYPE_1 = 100%\nSLOT_TYPE_1_PARTITIONABLE = True\nNUM_SLOTS_TYPE_1 = 1\n"
 HELD = Cause(ending=Ending.HOLD, code=1, subcode=0, text="held", by=OrderedBy.QUEUE)
@@ -93,6 +93,47 @@ def test_a_run_that_is_over_does_not_begin_again() -> None:
     made.host.starter_lost(*found, NOW + 1)
     assert made.runs() == {}
     assert made.activate(claim_id, "1.0#1@q", ClassAd(), NOW + 2) == []
+
+
+def ended(made: Machine, run: str, now: float) -> None:
+    """The program of a run ends, and its report is out; its sandbox is still there."""
+    found = made.slot_of_run(run)
+    assert found is not None
+    outs = made.host.receive_starter(*found, sev.JobEnded(run=1, exit_code=0, signal=None, core_dumped=False), now)
+    if any(isinstance(out.effect, sef.TransferOutput) for out in outs):
+        outs = made.host.receive_starter(*found, sev.OutputTransferred(), now)
+    assert any(isinstance(out.effect, sef.ReportExit) for out in outs)
+    assert pairs(made)[found[0].name] == "Claimed/Cleaning"
+
+
+def test_the_next_run_of_a_claim_waits_for_a_sandbox_that_is_long_in_going() -> None:
+    made = machine(cores=1)
+    (slot,) = made.slots
+    claim_id = granted(made, slot)
+    started(made, claim_id, "1.0#1@q")
+    ended(made, "1.0#1@q", NOW + 3)
+    assert made.activate(claim_id, "2.0#1@q", ClassAd({"JobUniverse": 5}), NOW + 4, schedd="q") == []
+    assert made.activate(claim_id, "2.0#1@q", ClassAd({"JobUniverse": 5}), NOW + 5, schedd="q") == []
+    # A queue that asks hears that its order is known.
+    assert (made.runs(), slot.run_name) == ({claim_id: "2.0#1@q"}, "1.0#1@q")
+    outs = starter_hears(made, "1.0#1@q", sev.SandboxRemoved(text=""), NOW + 60)
+    assert [out.effect.accepted for out in outs if isinstance(out.effect, ef.SendActivationReply)] == [True]
+    assert (pairs(made), slot.run_name) == ({slot.name: "Claimed/Busy"}, "2.0#1@q")
+
+
+def test_a_run_that_waits_is_refused_if_its_claim_ends_meanwhile() -> None:
+    made = machine(cores=1)
+    (slot,) = made.slots
+    claim_id = granted(made, slot)
+    started(made, claim_id, "1.0#1@q")
+    ended(made, "1.0#1@q", NOW + 3)
+    assert made.activate(claim_id, "2.0#1@q", ClassAd(), NOW + 4, schedd="q") == []
+    made.about_claim(claim_id, lambda each: ev.ClaimReleased(claim_id=each), NOW + 5)
+    outs = starter_hears(made, "1.0#1@q", sev.SandboxRemoved(text=""), NOW + 60)
+    (refused,) = (out.effect for out in outs if isinstance(out.effect, ef.SendActivationReply))
+    schedd, told = activation_answer(refused)
+    assert (schedd, told.claim_id, told.run, told.accepted) == ("q", claim_id, "2.0#1@q", False)
+    assert (made.runs(), slot.run_name) == ({}, "1.0#1@q")
 
 
 def test_only_who_has_the_claim_ends_its_run() -> None:

@@ -123,7 +123,7 @@ def _job(chance: Random) -> dict[str, str]:
         "Owner": ('"ada"', '"boss"', '"eve"'),
         "stubborn": ("true",),
         "checkpoints": ("true",),
-        "JobLeaseDuration": ("600", "1200"),
+        "JobLeaseDuration": ("603", "1203"),
         "MaxJobRetirementTime": ("0", "300"),
         "JobMaxVacateTime": ("6", "61"),
         "JobPrio": ("5", "-5"),

@@ -50,8 +50,12 @@ def goes_by(slots: Iterable[Slot], slot: Slot, name: str) -> bool:
 
 
 def runs(slots: Iterable[Slot]) -> dict[str, str]:
-    """Claim id to run, for what runs."""
-    return {slot.starter.claim_id.text: slot.run_name for slot in slots if slot.starter is not None}
+    """Claim id to run, for what runs, or will as soon as the last run is cleared up."""
+    return {
+        slot.starter.claim_id.text: slot.run_name if slot.next_run is None else slot.next_run[0]
+        for slot in slots
+        if slot.starter is not None
+    }
 
 
 def held_claims(slots: Iterable[Slot]) -> dict[str, dict[str, str]]:

@@ -37,6 +37,7 @@ from roost.startd.machine import Step, step
 from roost.startd.policy_inputs import Inputs
 from roost.startd.retirement import remaining_s
 from roost.startd.slot_state import SlotState, new_slot
+from roost.startd.states import CLEANING
 from roost.starter import machine as starter_machine
 from roost.starter.endings import cause_of
 from roost.starter.policy_inputs import EVICT
@@ -142,6 +143,20 @@ class Host(Generic[S]):
     def receive(self, slot: S, event: ev.Event, now: float) -> list[Out[S]]:
         """Something has happened to a slot."""
         self._step(slot, event, now)
+        return self._settled(now)
+
+    def activate(self, slot: S, run: str, event: ev.ActivationRequested, now: float) -> list[Out[S]]:
+        """A queue asks for a run on its claim. Said twice it counts once.
+
+        It knows the end of the run before as soon as that is reported. Where the starter has still to clear up, which
+        takes as long as it takes to remove what the job left behind, the order waits until it is gone.
+        """
+        if slot.run_name == run:
+            return []
+        if slot.state.pair == CLEANING and slot.state.claim.id.matches(event.claim_id):
+            slot.next_run = run, event
+            return []
+        self._activate_run(slot, run, event, now)
         return self._settled(now)
 
     def receive_starter(self, slot: S, starter: Starter, event: sev.StarterEvent, now: float) -> list[Out[S]]:
@@ -352,11 +367,23 @@ class Host(Generic[S]):
             if each.plan.id.number == slot.plan.id.number:
                 self.tell(each, ev.SlotBroken(text=text))
 
+    def _activate_run(self, slot: S, run: str, event: ev.ActivationRequested, now: float) -> None:
+        before = slot.run_name
+        if slot.starter is None:
+            slot.run_name = run
+        self._step(slot, event, now)
+        if slot.starter is None:
+            # The order was refused: repeated, it is judged and answered again.
+            slot.run_name = before
+
     def _drop(self, slot: S, starter: Starter) -> None:
         starter.alive = False
         if slot.starter is starter:
             slot.starter = None
             self.tell(slot, ev.StarterExited())
+            waiting, slot.next_run = slot.next_run, None
+            if waiting is not None:
+                self.later(lambda now: self._activate_run(slot, *waiting, now))
 
 
 #: How the orders of a slot are resolved that stay within the host; all others are for somebody else.

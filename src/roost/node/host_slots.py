@@ -5,6 +5,7 @@ from __future__ import annotations
 from roost.classad import ClassAd
 from roost.model.claims import ClaimKind
 from roost.model.effects import ActivateStarter
+from roost.model.events import ActivationRequested
 from roost.model.identifiers import ClaimId
 from roost.node.host_plan import SlotPlan
 from roost.startd.slot_ad.latches import Latches
@@ -31,7 +32,7 @@ class Starter:
 class Slot:
     """A slot at work."""
 
-    __slots__ = ("_shares", "latches", "order", "plan", "run_name", "starter", "state")
+    __slots__ = ("_shares", "latches", "next_run", "order", "plan", "run_name", "starter", "state")
 
     def __init__(self, plan: SlotPlan, state: SlotState, order: int) -> None:
         self.plan = plan
@@ -41,6 +42,8 @@ class Slot:
         self.starter: Starter | None = None
         #: What the queue calls the run that it asked for last.
         self.run_name = ""
+        #: A run that was asked for while the starter of the last one was only waited for, and the order.
+        self.next_run: tuple[str, ActivationRequested] | None = None
         #: What polls have found so far; kept here for whoever polls.
         self.latches = Latches()
         self._shares: ClassAd | None = None

@@ -128,18 +128,9 @@ class Machine:
         if found is None:
             return None
         slot, known = found
-        if slot.run_name == run:
-            return []
-        before = slot.run_name
-        if slot.starter is None:
-            slot.run_name = run
         reply_to = f"{schedd}|{claim_id}|{run}"
         event = ev.ActivationRequested(claim_id=known, job_ad=job_ad, reply_to=reply_to)
-        outs = self.host.receive(slot, event, now)
-        if slot.starter is None:
-            # The order was refused: repeated, it is judged and answered again.
-            slot.run_name = before
-        return outs
+        return self.host.activate(slot, run, event, now)
 
     def name_fetched(self, slot: NodeSlot) -> None:
         """Give the run of fetched work, which no queue has named, a name."""

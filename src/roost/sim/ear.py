@@ -160,17 +160,9 @@ class Ear:
             self._say(ev.RunRefused(claim_id=order.claim_id, run=order.run, refusal=str(Refusal.UNKNOWN_CLAIM)))
             return
         slot, known = found
-        if slot.run_name == order.run:
-            return
-        before = slot.run_name
-        if slot.starter is None:
-            slot.run_name = order.run
         reply_to = f"{order.claim_id}|{order.run}"
         event = nev.ActivationRequested(claim_id=known, job_ad=order.job_ad, reply_to=reply_to)
-        self.machine.tell(slot, event, now)
-        if slot.starter is None and order.run not in self.reports:
-            # The order was refused: repeated, it is judged and answered again.
-            slot.run_name = before
+        self.machine.activate(slot, order.run, event, now)
 
     def _end_run(self, order: ef.EndRun, now: float) -> None:
         if news.slot_of(self.machine.slots, order.claim_id) is None:

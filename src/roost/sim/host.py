@@ -226,6 +226,10 @@ class Machine:
         """An event reaches a slot. `quietly`: it changes nothing but a lease, and the plan of polls stays."""
         self._happen(lambda: self.host.receive(slot, event, now), now, quietly=quietly)
 
+    def activate(self, slot: Slot, run: str, event: ev.ActivationRequested, now: float) -> None:
+        """A queue asks for a run on its claim."""
+        self._happen(lambda: self.host.activate(slot, run, event, now), now)
+
     def tell_starter(self, slot: Slot, starter: Starter, event: sev.StarterEvent, now: float) -> None:
         """An event reaches a starter."""
         self._happen(lambda: self.host.receive_starter(slot, starter, event, now), now)

@@ -3,6 +3,9 @@
 Keyboard, console, load and attributes are the scenario's at every instant; how large it is, too. Jobs run as the user
 of the replay, and their sizes are those that the scenario gives them.
 
+In the simulation it takes no time to clear up after a job. So that what happens at the same instant happens in the same
+order, nobody hears of the end of a job here before that is done.
+
 A job that runs has the cores of its slot to itself, as in the simulation; the load that this makes is what a system
 would show that averages it over a minute, as the daemon does with its own.
 """
@@ -40,7 +43,9 @@ from roost.sim.own_work import BENCHMARK_S, FETCH_S
 from roost.sim.pattern import platform
 from roost.startd.machine import Step
 from roost.startd.slot_state import SlotState
+from roost.startd.states import CLEANING
 from roost.starter.states import State
+from roost.wire.subjects import Role
 
 if TYPE_CHECKING:
     from roost.lab.replay.pool import ReplayPool
@@ -268,6 +273,10 @@ class ReplayNode(NodeDaemon):
         """A slot has taken a step."""
         self.pool.taken += [(slot.name, each) for each in taken.transitions]
         super().stepped(slot, before, taken, now)
+        if any(each.state.pair == CLEANING for each in self.machine.slots):
+            self.pool.buses[Role.NODE].may_talk.clear()
+        else:
+            self.pool.buses[Role.NODE].may_talk.set()
 
     async def die(self) -> None:
         """The machine's power fails: daemon and jobs are gone without a message."""

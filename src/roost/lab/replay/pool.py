@@ -73,6 +73,9 @@ class MutedBus(Bus):
     def __init__(self, settings: BusSettings) -> None:
         super().__init__(settings)
         self.muted = False
+        #: Set while its user may say something.
+        self.may_talk = asyncio.Event()
+        self.may_talk.set()
         #: Subscriptions that the server has not confirmed yet.
         self.subscribing = 0
         #: Questions whose answers are waited for.
@@ -80,7 +83,8 @@ class MutedBus(Bus):
         self._sent = 0
 
     async def send(self, subject: str, message: Message) -> None:
-        """Send a message, unless cut off."""
+        """Send a message as soon as that may be, unless cut off."""
+        await self.may_talk.wait()
         if not self.muted:
             await super().send(subject, message)
 
@@ -196,6 +200,8 @@ class ReplayPool:
         self._buses: list[MutedBus] = []
         #: The scenario's name of a job to that of the queue.
         self.ids: dict[str, JobId] = {}
+        #: A daemon comes to the bus, or leaves it.
+        self._changing_bus = False
 
     @property
     def passed_s(self) -> float:
@@ -284,6 +290,8 @@ class ReplayPool:
     def _under_way(self) -> str:
         if any(bus.subscribing for bus in self._buses):
             return "a subscription"
+        if self._changing_bus:
+            return "a connection to the bus"
         return self.nursery.under_way(self.jobs)
 
     async def _settle(self) -> None:
@@ -378,11 +386,13 @@ class ReplayPool:
         """The machine is switched off and on: its jobs are lost, what was only in memory, too."""
         config = self.node.config
         await self.node.die()
-        bus = self.buses[Role.NODE] = await MutedBus.connect(self.stage.settings(Role.NODE, self.names[Role.NODE]))
-        self._buses.append(bus)
-        old = self._buses.pop(list(self.names).index(Role.NODE))
-        self._buses.insert(list(self.names).index(Role.NODE), self._buses.pop())
-        await old.close()
+        self._changing_bus = True
+        try:
+            await self.buses[Role.NODE].close()
+            bus = await MutedBus.connect(self.stage.settings(Role.NODE, self.names[Role.NODE]))
+        finally:
+            self._changing_bus = False
+        self.buses[Role.NODE] = self._buses[list(self.names).index(Role.NODE)] = bus
         await self.begin(config)
 
     def _tell(self, deed: Deed, event: Any, now: float) -> None:
