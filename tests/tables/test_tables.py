@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from enum import Enum
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import pytest
 
@@ -22,9 +22,10 @@ from roost.starter import entries as starter_entries
 from roost.starter import guards as starter_guards
 from roost.starter import states as starters
 from roost.starter import transitions as starter
+from roost.tables.finder import Verdict, row_finder
 from roost.tables.pages import diagram
 from roost.tables.pages import table as page_table
-from roost.tables.rows import by_source, by_trigger, flaws, unused
+from roost.tables.rows import by_source, flaws, unused
 
 
 @dataclass(frozen=True)
@@ -102,10 +103,48 @@ class Toy:
 LAMP: Final = (Toy(1, "off", "on", ("press", "voice"), ("power",)), Toy(2, "on", "off", ("press",)))
 
 
-def test_rows_are_looked_up_by_state_and_by_trigger() -> None:
+def test_rows_are_looked_up_by_state() -> None:
     first, second = LAMP
     assert by_source(LAMP, ("off", "on", "broken")) == {"off": (first,), "on": (second,), "broken": ()}
-    assert by_trigger(LAMP) == {("off", "press"): (first,), ("off", "voice"): (first,), ("on", "press"): (second,)}
+
+
+class Press(Enum):
+    """What makes a row of a door be tried."""
+
+    PUSH = "push"
+    PULL = "pull"
+    LOOK = "look"
+    DRAUGHT = "draught"
+
+
+@pytest.mark.parametrize("weight", [0, 1, 2])
+@pytest.mark.parametrize("raised", [(), (Press.PUSH,), (Press.PULL,), (Press.PULL, Press.PUSH)])
+@pytest.mark.parametrize("looks", [False, True])
+def test_the_first_row_is_taken_that_has_a_trigger_and_whose_guards_hold(
+    weight: int, raised: tuple[Press, ...], looks: bool
+) -> None:
+    light, heavy = cast("Any", "light"), cast("Any", "heavy")
+    guards = {
+        Press.PUSH: lambda found: Verdict(found < 1, (light,)),
+        Press.PULL: lambda found: Verdict(found < 2, (heavy,)),
+    }
+    rows: Any = (
+        Toy(1, "shut", "open", (Press.PUSH,), (Press.PULL, Press.PUSH)),  # type: ignore[arg-type]
+        Toy(2, "shut", "ajar", (Press.PULL, Press.PUSH), (Press.PULL,)),  # type: ignore[arg-type]
+        Toy(3, "shut", "shut", (Press.LOOK,), (Press.PUSH,)),  # type: ignore[arg-type]
+        Toy(4, "shut", "torn", (Press.DRAUGHT,)),  # type: ignore[arg-type]
+    )
+    find: Any = row_finder(by_source(rows, ("shut", "open")), guards, always=Press.DRAUGHT, evaluating=Press.LOOK)
+    expected, why = rows[3], ()
+    if looks and weight < 1:
+        expected, why = rows[2], (light,)
+    if raised and weight < 2:
+        expected, why = rows[1], (heavy,)
+    if Press.PUSH in raised and weight < 1:
+        expected, why = rows[0], (heavy, light)
+    assert find(weight, "shut", raised, looks) == (expected, why)
+    assert find(weight, "open", raised, looks) is None
+    assert row_finder(by_source(rows, ("shut",)), guards)(weight, "shut") is None
 
 
 def test_flaws_of_a_table_are_found() -> None:

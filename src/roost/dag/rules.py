@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from roost.dag import node_jobs
 from roost.dag.ending import may_post
@@ -11,13 +11,18 @@ from roost.dag.plan import ScriptPoint
 from roost.dag.ready import POST
 from roost.dag.states import Progress
 from roost.dag.table import Entry, Guard
+from roost.tables.finder import Verdict, plain
 
 if TYPE_CHECKING:
     from roost.dag.run import Run
 
 
-def _is_good(run: Run, progress: Progress) -> bool:
-    return progress.status == 0
+#: What guards ask.
+_Subject: TypeAlias = "tuple[Run, Progress]"
+
+
+def _guard(holds: Callable[[Run, Progress], bool]) -> Callable[[_Subject], Verdict]:
+    return lambda subject: plain(holds(*subject))
 
 
 def _again(run: Run, progress: Progress) -> bool:
@@ -27,14 +32,14 @@ def _again(run: Run, progress: Progress) -> bool:
     return progress.retry < node.retries and not stops and not aborts and run.ending is None
 
 
-GUARDS: Final[dict[Guard, Callable[[Run, Progress], bool]]] = {
-    Guard.HAS_PRE: lambda run, progress: progress.node.pre is not None and not progress.prepared,
-    Guard.HAS_POST: lambda run, progress: progress.node.post is not None and may_post(run),
-    Guard.SUBMITS: lambda run, progress: not progress.node.noop,
-    Guard.PRE_SKIPS: lambda run, progress: progress.status == progress.node.pre_skip,
-    Guard.POST_ANYWAY: lambda run, progress: run.settings.always_post,
-    Guard.GOOD: _is_good,
-    Guard.AGAIN: _again,
+GUARDS: Final[dict[Guard, Callable[[_Subject], Verdict]]] = {
+    Guard.HAS_PRE: _guard(lambda run, progress: progress.node.pre is not None and not progress.prepared),
+    Guard.HAS_POST: _guard(lambda run, progress: progress.node.post is not None and may_post(run)),
+    Guard.SUBMITS: _guard(lambda run, progress: not progress.node.noop),
+    Guard.PRE_SKIPS: _guard(lambda run, progress: progress.status == progress.node.pre_skip),
+    Guard.POST_ANYWAY: _guard(lambda run, progress: run.settings.always_post),
+    Guard.GOOD: _guard(lambda run, progress: progress.status == 0),
+    Guard.AGAIN: _guard(_again),
 }
 
 

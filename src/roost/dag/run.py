@@ -20,7 +20,8 @@ from roost.dag.plan import Dag, NodeKind, ScriptPoint
 from roost.dag.ready import HELD, JOB, POST, PRE, Line, Waiting
 from roost.dag.scripts import script_words
 from roost.dag.states import PRE_FAILED, NodeState, Part, Progress, RunStatus
-from roost.dag.table import BY_TRIGGER, Guard, On, Row
+from roost.dag.table import BY_STATE, Guard, On, Row
+from roost.tables.finder import row_finder
 
 #: What a run that was removed exits with.
 REMOVED_EXIT: Final = 2
@@ -143,11 +144,10 @@ class Run:
 
     def raised(self, progress: Progress, on: On) -> None:
         """Take the row of a node that a trigger leads to."""
-        for row in BY_TRIGGER.get((progress.state, on), ()):
-            if all(rules.GUARDS[guard](self, progress) for guard in row.when):
-                self.take(progress, row)
-                return
-        raise AssertionError(f"node {progress.node.name} is {progress.state.name}, and {on}")
+        found = _first_row((self, progress), progress.state, (on,))
+        if found is None:
+            raise AssertionError(f"node {progress.node.name} is {progress.state.name}, and {on}")
+        self.take(progress, found[0])
 
     def take(self, progress: Progress, row: Row) -> None:
         """A node takes a row."""
@@ -234,7 +234,7 @@ class Run:
     def queue_up(self, progress: Progress) -> None:
         """A node waits for room."""
         node = progress.node
-        line = (PRE, "") if rules.GUARDS[Guard.HAS_PRE](self, progress) else (JOB, node.category)
+        line = (PRE, "") if rules.GUARDS[Guard.HAS_PRE]((self, progress)).holds else (JOB, node.category)
         urgent = 1_000_000_000 if progress.retry and self.settings.retry_first else 0
         self.waiting.add(line, node.name, node.priority + urgent)
 
@@ -332,3 +332,6 @@ class Run:
         """A node is tried again."""
         progress.retry += 1
         progress.forget_try()
+
+
+_first_row: Final = row_finder(BY_STATE, rules.GUARDS)

@@ -21,7 +21,7 @@ from enum import StrEnum
 from typing import Final
 
 from roost.dag.states import NodeState as S
-from roost.tables.rows import by_source, by_trigger
+from roost.tables.rows import by_source
 
 
 class On(StrEnum):
@@ -101,4 +101,3 @@ ROWS: Final[tuple[Row, ...]] = (
 )
 
 BY_STATE: Final[Mapping[S, tuple[Row, ...]]] = by_source(ROWS, S)
-BY_TRIGGER: Final[Mapping[tuple[S, On], tuple[Row, ...]]] = by_trigger(ROWS)

@@ -18,7 +18,8 @@ from typing import Final
 
 from roost.classad.records import dataclass
 from roost.schedd.claims import HeldClaim, Stage
-from roost.tables.rows import by_trigger
+from roost.tables.finder import Finder, row_finder
+from roost.tables.rows import by_source
 
 
 class ClaimOn(StrEnum):
@@ -74,12 +75,12 @@ CLAIM_TRANSITIONS: Final[tuple[ClaimTransition, ...]] = tuple(
 #: How a claim begins: asked for, or found on record when the queue starts.
 CLAIM_START: Final = frozenset((Stage.ASKED, Stage.UNSURE))
 
-_ROWS: Final = {key: rows[0] for key, rows in by_trigger(CLAIM_TRANSITIONS).items()}
+_first_row: Final[Finder[ClaimTransition, HeldClaim]] = row_finder(by_source(CLAIM_TRANSITIONS, Stage), {})
 
 
 def move_claim(claim: HeldClaim, on: ClaimOn) -> None:
     """Take the row that a trigger leads to. Raises AssertionError where there is none: a mistake in this room."""
-    row = _ROWS.get((claim.stage, on))
-    if row is None:
+    found = _first_row(claim, claim.stage, (on,))
+    if found is None:
         raise AssertionError(f"claim of {claim.slot} is {claim.stage}: no transition where {on}")
-    claim.stage = row.target
+    claim.stage = found[0].target

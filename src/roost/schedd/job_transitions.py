@@ -29,7 +29,8 @@ from typing import Final
 
 from roost.schedd.book import Job
 from roost.schedd.status import JobStatus as S
-from roost.tables.rows import by_trigger
+from roost.tables.finder import Verdict, plain, row_finder
+from roost.tables.rows import by_source
 
 
 class On(StrEnum):
@@ -87,9 +88,10 @@ class Transition:
     reason: Reason
 
 
-GUARDS: Final[Mapping[Guard, Callable[[Job], bool]]] = {
-    Guard.ON_MACHINE: lambda job: bool(job.run),
-    Guard.FREE: lambda job: not job.run,
+#: Of the name of a job's run; "" where no run of it is on a machine.
+GUARDS: Final[Mapping[Guard, Callable[[str], Verdict]]] = {
+    Guard.ON_MACHINE: lambda run: plain(bool(run)),
+    Guard.FREE: lambda run: plain(not run),
 }
 
 _R, _FREE, _BUSY = Reason, (Guard.FREE,), (Guard.ON_MACHINE,)
@@ -134,25 +136,19 @@ TRANSITIONS: Final[tuple[Transition, ...]] = tuple(
 #: In what a job can be when it is submitted.
 START: Final = frozenset((S.IDLE, S.HELD))
 
-#: Status and trigger to rows, each with the functions of its guards.
-_ROWS: Final[Mapping[tuple[S, On], tuple[tuple[Transition, tuple[Callable[[Job], bool], ...]], ...]]] = {
-    key: tuple((row, tuple(GUARDS[guard] for guard in row.when)) for row in rows)
-    for key, rows in by_trigger(TRANSITIONS).items()
-}
+_first_row: Final = row_finder(by_source(TRANSITIONS, S), GUARDS)
 
 
 def row_of(job: Job, on: On) -> Transition:
     """The row that a trigger leads to. Raises AssertionError where there is none: that is a mistake in this room."""
-    for row, conditions in _ROWS.get((job.status, on), ()):
-        for condition in conditions:
-            if not condition(job):
-                break
-        else:
-            return row
-    raise AssertionError(f"job {job.id} is {job.status.name}, run {job.run or 'none'}: no transition where {on}")
+    found = _first_row(job.run, job.status, (on,))
+    if found is None:
+        raise AssertionError(f"job {job.id} is {job.status.name}, run {job.run or 'none'}: no transition where {on}")
+    return found[0]
 
 
 def untouched_row(status: S, on: On) -> Transition:
     """The same for all jobs of a status to which nothing has happened, so that no run of them is on a machine."""
-    (row,) = (row for row, _ in _ROWS[status, on] if Guard.ON_MACHINE not in row.when)
-    return row
+    found = _first_row("", status, (on,))
+    assert found is not None, f"jobs that are {status.name}: no transition where {on}"
+    return found[0]

@@ -139,7 +139,7 @@ def settle(work: Work) -> None:
             return
         if work.evaluating:
             note_preemption(work)
-        found = _first_row(work)
+        found = _first_row(work, work.state.pair, work.raised, work.evaluating)
         if found is None:
             if work.evaluating:
                 periodic(work)

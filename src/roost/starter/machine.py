@@ -109,7 +109,7 @@ def step(state: StarterState, event: StarterEvent, now: float, policy: StarterPo
 def settle(work: Work) -> None:
     """Take rows until none is left to take."""
     for _ in range(CHAIN_MAX):
-        found = _first_row(work)
+        found = _first_row(work, work.state.pair, work.raised, work.evaluating)
         if found is None:
             return
         take(work, *found)

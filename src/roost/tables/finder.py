@@ -1,12 +1,12 @@
-"""The first row whose triggers and guards allow it, where guards evaluate policy.
+"""The first row whose triggers and guards allow it; every machine with a table finds its rows here.
 
-The machines of slots and of starters search their tables so. What a table's rows are, and what taking one does, is
-theirs; how the row is found is here. It is the innermost loop of everything that is simulated.
+What a table's rows are, and what taking one does, is the machine's. A guard may evaluate policy, and gives the
+evaluations with its answer (`Verdict`). It is the innermost loop of everything that is simulated.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Set
+from collections.abc import Callable, Collection, Hashable, Mapping
 from enum import Enum
 from functools import cache
 from typing import Any, Final, NamedTuple, Protocol, TypeAlias, TypeVar
@@ -31,67 +31,69 @@ def plain(holds: bool) -> Verdict:
     return YES if holds else NO
 
 
-class Work(Protocol):
-    """A step in progress, as far as finding a row goes."""
-
-    @property
-    def state(self) -> Any:
-        """Whose `pair` says which rows there are."""
-
-    @property
-    def raised(self) -> Set[Any]:
-        """Triggers for the first row of the step."""
-
-    @property
-    def evaluating(self) -> bool:
-        """Whether the policy is evaluated."""
-
-
-_Row = TypeVar("_Row", bound=Row)
-_Work = TypeVar("_Work", bound=Work)
-_Pair = TypeVar("_Pair", bound=Hashable)
+_Row = TypeVar("_Row", bound=Row, covariant=True)
+_Subject = TypeVar("_Subject", contravariant=True)
+_State = TypeVar("_State", bound=Hashable)
 _Guard = TypeVar("_Guard", bound=Enum)
+_AnyRow = TypeVar("_AnyRow", bound=Row)
+_AnySubject = TypeVar("_AnySubject")
 #: A row and the functions of its guards.
-_Tried: TypeAlias = tuple[_Row, tuple[Callable[[_Work], Verdict], ...]]
+_Tried: TypeAlias = tuple[_AnyRow, tuple[Callable[[_AnySubject], Verdict], ...]]
+
+
+class Finder(Protocol[_Row, _Subject]):
+    """The search of a table."""
+
+    def __call__(
+        self, subject: _Subject, state: Any, raised: Collection[Enum] = (), evaluates: bool = False, /
+    ) -> tuple[_Row, tuple[Decision, ...]] | None:
+        """The row to be taken from a state, with the evaluations that decided; None for none.
+
+        `subject`: what guards ask; `raised`: the triggers; `evaluates`: whether the policy is evaluated.
+        """
 
 
 def row_finder(
-    rows: Mapping[_Pair, tuple[_Row, ...]],
-    guards: Mapping[_Guard, Callable[[_Work], Verdict]],
+    rows: Mapping[_State, tuple[_AnyRow, ...]],
+    guards: Mapping[_Guard, Callable[[_AnySubject], Verdict]],
     *,
-    always: Enum,
-    evaluating: Enum,
-) -> Callable[[_Work], tuple[_Row, tuple[Decision, ...]] | None]:
-    """A function that gives the row to be taken in a step, with the evaluations that decided; None for none.
+    always: Enum | None = None,
+    evaluating: Enum | None = None,
+) -> Finder[_AnyRow, _AnySubject]:
+    """The search of a table, by state. `guards`: each guard's function.
 
-    `always` is the trigger that is always there, `evaluating` the one of evaluating the policy.
+    `always` is the trigger that is always there, `evaluating` the one of evaluating the policy; None where the table
+    has no such trigger.
     """
-    coupled = frozenset({always})
-    polled = frozenset({always, evaluating})
+    coupled = frozenset[Enum]() if always is None else frozenset({always})
+    polled = coupled if evaluating is None else coupled | {evaluating}
 
-    def triggered(pair: _Pair, triggers: frozenset[Enum]) -> tuple[_Tried[_Row, _Work], ...]:
+    def triggered(state: _State, triggers: frozenset[Enum]) -> tuple[_Tried[_AnyRow, _AnySubject], ...]:
         return tuple(
-            (row, tuple(guards[guard] for guard in row.when)) for row in rows[pair] if not triggers.isdisjoint(row.on)
+            (row, tuple(guards[guard] for guard in row.when)) for row in rows[state] if not triggers.isdisjoint(row.on)
         )
 
-    by_coupling = {pair: triggered(pair, coupled) for pair in rows}
-    by_polling = {pair: triggered(pair, polled) for pair in rows}
+    by_coupling = {state: triggered(state, coupled) for state in rows}
+    by_polling = {state: triggered(state, polled) for state in rows}
 
     @cache
-    def by_triggers(pair: _Pair, raised: frozenset[Enum], evaluates: bool) -> tuple[_Tried[_Row, _Work], ...]:
+    def by_triggers(
+        state: _State, raised: frozenset[Enum], evaluates: bool
+    ) -> tuple[_Tried[_AnyRow, _AnySubject], ...]:
         """There are few sets of them."""
-        return triggered(pair, raised | (polled if evaluates else coupled))
+        return triggered(state, raised | (polled if evaluates else coupled))
 
-    def first_row(work: _Work) -> tuple[_Row, tuple[Decision, ...]] | None:
-        pair = work.state.pair
-        if work.raised:
-            found = by_triggers(pair, frozenset(work.raised), work.evaluating)
+    def first_row(
+        subject: _AnySubject, state: Any, raised: Collection[Enum] = (), evaluates: bool = False, /
+    ) -> tuple[_AnyRow, tuple[Decision, ...]] | None:
+        if raised:
+            found = by_triggers(state, frozenset(raised), evaluates)
         else:
-            found = (by_polling if work.evaluating else by_coupling)[pair]
+            found = (by_polling if evaluates else by_coupling)[state]
         for row, conditions in found:
             decisions: tuple[Decision, ...] = ()
             for condition in conditions:
-                holds, asked = condition(work)
+                holds, asked = condition(subject)
                 if asked:
                     decisions += asked
                 if not holds:

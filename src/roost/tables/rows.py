@@ -41,16 +41,6 @@ def by_source(rows: Iterable[_Row], states: Iterable[_State]) -> Mapping[_State,
     return {state: tuple(row for row in rows if row.source == state) for state in states}
 
 
-def by_trigger(rows: Iterable[_Row]) -> Mapping[tuple[Any, Any], tuple[_Row, ...]]:
-    """State and trigger to the rows that it has, in their order; no entry where there is none."""
-    found: dict[tuple[Any, Any], tuple[_Row, ...]] = {}
-    for row in rows:
-        for trigger in row.on:
-            key = row.source, trigger
-            found[key] = (*found.get(key, ()), row)
-    return found
-
-
 def flaws(rows: Iterable[Row], *, states: Iterable[Any], start: Set[Any], ends: Set[Any]) -> list[str]:
     """What cannot be right about a table, one sentence each.
 
