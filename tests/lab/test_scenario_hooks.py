@@ -48,6 +48,20 @@ def test_the_status_of_a_prolog_decides_about_the_job(tmp_path: Path, status: in
     assert verdict(read(tmp_path, text, SUBMIT, begun, ended)).failures == ()
 
 
+@pytest.mark.parametrize(
+    ("status", "told"),
+    [
+        ("100", "Job a is held: The prolog says that the job is at fault (status 100)"),
+        ("[3, 99]", "Job a waits again, since its last run was ended: The prolog ended with status 3"),
+    ],
+)
+def test_a_failure_tells_of_the_prolog_that_failed(tmp_path: Path, status: str, told: str) -> None:
+    text = JOB + f"[hooks.STARTER_PROLOG]\ntakes = '5s'\nstatus = {status}\n"
+    expected = '{ at = "1m6s", expect = { jobs = { a = { status = "running", starts = 1 } } } }'
+    failures = verdict(read(tmp_path, text, SUBMIT, expected)).failures
+    assert [each.explanation for each in failures] == [told, ""]
+
+
 def test_an_expectation_of_a_hook_can_fail(tmp_path: Path) -> None:
     expected = '{ at = "2m", expect = { hooks = { STARTER_EPILOG = 1 } } }'
     (missed,) = verdict(read(tmp_path, JOB + "[hooks.STARTER_EPILOG]\n", SUBMIT, expected)).failures

@@ -120,3 +120,21 @@ def test_an_attribute_that_the_machine_says_itself_is_refused(tmp_path: Path, na
 def test_a_machine_is_called_as_a_host(tmp_path: Path) -> None:
     steps = ('{ at = "1m", expect = { Machine = "y.example.org", Name = "slot1@y.example.org" } }',)
     assert verdict(read(tmp_path, '[machines."y.example.org"]\n', *steps)).failures == ()
+
+
+@pytest.mark.parametrize(
+    ("settings", "step", "line"),
+    [
+        ("[settings]\nOther = '1'\nPREEMPT = 'A >'\n", '{ at = "1m", submit = "a" }', 11),
+        ("[machines.m.settings]\nSTART = 'A >'\n", '{ at = "1m", submit = "a" }', 10),
+        ("", '{ at = "1m", reconfig = { NUM_SLOTS = "1", START = "A >" } }', 15),
+    ],
+)
+def test_a_setting_that_makes_no_sense_is_told_with_its_line(
+    tmp_path: Path, settings: str, step: str, line: int
+) -> None:
+    scenario = read(tmp_path, f"{settings}[jobs.a]\nrun = '1m'\n", step, '{ at = "2m", expect = "Unclaimed/Idle" }')
+    with pytest.raises(LabError) as caught:
+        verdict(scenario)
+    assert str(caught.value).splitlines()[0].startswith(f"{tmp_path}/s.toml:{line}: ")
+    assert str(caught.value).count("s.toml") == 1 and "runtime" not in str(caught.value)

@@ -15,7 +15,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from roost.classad.late import late
-from roost.config.sources import load
+from roost.config.sources import LoadOptions, Setting, load, load_text
 
 if TYPE_CHECKING:
     from roost.config.checking import check
@@ -63,6 +63,7 @@ __all__ = [
     "MemoryHost",
     "Origin",
     "Reload",
+    "Setting",
     "Severity",
     "Span",
     "check",

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from typing import NamedTuple
 
 from roost.classad.records import dataclass, field
 from roost.config.conditions import Version
@@ -24,6 +25,15 @@ from roost.config.table import Origin
 
 _ENVIRONMENT_NAME = re.compile(r"_(?:CONDOR|ROOST)_(.+)\Z", re.IGNORECASE)
 _SEPARATOR = re.compile(r"[,\s]+")
+
+
+class Setting(NamedTuple):
+    """A setting that is made after all sources are read."""
+
+    name: str
+    value: str
+    #: where it is written
+    place: Span = Span("<runtime>")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,8 +52,8 @@ class LoadOptions:
     environment: bool = True
     #: whether the user's own file counts
     user_file: bool = False
-    #: settings made last, as (name, value)
-    runtime: tuple[tuple[str, str], ...] = ()
+    #: settings made last; those without a place as (name, value)
+    runtime: tuple[Setting | tuple[str, str], ...] = ()
     limits: Limits = DEFAULT_LIMITS
     version: Version = LANGUAGE_VERSION
 
@@ -71,8 +81,8 @@ def load(host: Host, options: LoadOptions) -> Config:
         order.user_file()
     if options.environment:
         order.environment()
-    for name, value in options.runtime:
-        order.setting(name, value, Span("<runtime>"), Origin.RUNTIME)
+    for each in options.runtime:
+        order.setting(*Setting(*each), Origin.RUNTIME)
     return Config(
         chains=loader.table.freeze(),
         log=tuple(loader.log.kept),

@@ -23,6 +23,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Final
 
+from roost.config import Setting
 from roost.lab.machines import Hardware
 from roost.lab.tables import Table, read_toml
 from roost.sim.owners import Habits
@@ -59,7 +60,7 @@ class Group:
     hardware: Hardware = Hardware()  # noqa: RUF009
     #: None for the configuration of the command line.
     configs: tuple[str, ...] | None = None
-    settings: tuple[tuple[str, str], ...] = ()
+    settings: tuple[Setting, ...] = ()
     #: "diurnal", "nobody", or the path of a recorded trace.
     owners: str = "diurnal"
     habits: Habits = Habits()  # noqa: RUF009
@@ -90,7 +91,6 @@ def _group(table: Table, folder: Path) -> Group:
     for key, value in attributes.values.items():
         if isinstance(value, dict | list):
             attributes.fail(f"the attribute {key} must be a text, a number, true or false", key)
-    settings = table.child("settings", "settings")
     return Group(
         name=table.text("name", "m"),
         count=None if recorded and "count" not in table else table.whole("count", 1),
@@ -101,7 +101,7 @@ def _group(table: Table, folder: Path) -> Group:
             attributes=dict(attributes.values),
         ),
         configs=tuple(str(folder / each) for each in table.texts("config")) if "config" in table else None,
-        settings=tuple((name, settings.knob_text(name)) for name in settings.values),
+        settings=table.settings("settings", "settings"),
         owners=str(folder / owners) if recorded else owners,
         habits=_habits(table.child("habits", "habits")),
     )

@@ -12,7 +12,8 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from roost.classad import ClassAd
-from roost.lab.machines import Hardware
+from roost.config import Setting
+from roost.lab.machines import Hardware, LabError
 from roost.lab.scenario_sensors import ScenarioSensors
 from roost.schedd.local import UNIVERSES
 from roost.sim.owners import OwnerTrace
@@ -129,7 +130,7 @@ class Deed:
     #: New figures of the running job.
     attributes: ClassAd | None = None
     #: Knobs that change.
-    settings: tuple[tuple[str, str], ...] = ()
+    settings: tuple[Setting, ...] = ()
     #: START while draining, and what comes after it; "" for what is usual.
     start: str = ""
     then: str = ""
@@ -142,7 +143,7 @@ class ScenarioMachine:
     name: str = MACHINE
     hardware: Hardware = Hardware()  # noqa: RUF009
     #: Knobs of this machine, set after those of the scenario.
-    settings: tuple[tuple[str, str], ...] = ()
+    settings: tuple[Setting, ...] = ()
     #: When a key was last pressed before the beginning: on its own keyboard, or anywhere, s.
     idle_s: float = 7200.0
     remote_idle_s: float = 7200.0
@@ -186,7 +187,7 @@ class Scenario:
     #: Text of the policy; None where files are given.
     policy: str | None
     #: Knobs set after that.
-    settings: tuple[tuple[str, str], ...] = ()
+    settings: tuple[Setting, ...] = ()
     machines: tuple[ScenarioMachine, ...] = (ScenarioMachine(),)
     #: Hooks, prologs and epilogs by the names of their knobs.
     hooks: Mapping[str, Script] = field(default_factory=dict)
@@ -229,6 +230,11 @@ class Scenario:
     def sensors(self, start: float, connected: Connections) -> ScenarioSensors:
         """What its first machine senses, for a beginning at `start`, epoch s."""
         return self.machines[0].sensors(start, connected)
+
+    def failed(self, deed: Deed, error: LabError) -> LabError:
+        """The error of an order, with its place, unless it names one in this file itself."""
+        text = str(error)
+        return error if text.startswith(f"{self.file}:") else LabError(f"{self.file}:{deed.line}: {text}")
 
     def submitted(self, start: float) -> list[Job]:
         """Its jobs."""

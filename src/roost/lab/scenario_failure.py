@@ -175,6 +175,6 @@ def _deeds(scenario: Scenario) -> Iterator[tuple[float, str]]:
         yield job.at_s, f"job {job.name} can be fetched"
     for deed in scenario.deeds:
         what = " ".join(word for word in (deed.order.value.replace("_", " "), deed.how, deed.job) if word)
-        given = deed.attributes or dict(deed.settings)
+        given = deed.attributes or {each.name: each.value for each in deed.settings}
         what += "".join(f" {name} = {given[name]}" for name in given)
         yield deed.at_s, f"order{f' to {deed.machine}' if several and deed.machine else ''}: {what}"

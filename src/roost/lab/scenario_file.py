@@ -12,6 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
+from roost.config import Setting
 from roost.lab.machines import Hardware
 from roost.lab.scenario import MACHINE, Scenario, ScenarioMachine
 from roost.lab.scenario_dags import read_dags
@@ -85,7 +86,11 @@ def _scenarios(path: Path, root: Table) -> Iterator[Scenario]:
             line=table.line(),
             configs=configs,
             policy=policy,
-            settings=(*_settings(root), *_settings(table), *((name, f"{PLACE}/{name}") for name in hooks)),
+            settings=(
+                *root.settings("settings", "settings"),
+                *table.settings("settings", "settings"),
+                *(Setting(name, f"{PLACE}/{name}") for name in hooks),
+            ),
             hooks=hooks,
             machines=tuple(_moved(each, steps.machines[each.name]) for each in machines),
             begins_s=_begins(begins),
@@ -110,11 +115,6 @@ def _policy(root: Table) -> str:
     return "\n" * first + text
 
 
-def _settings(table: Table) -> list[tuple[str, str]]:
-    given = table.child("settings", "settings")
-    return [(name, given.knob_text(name)) for name in given.values]
-
-
 def _machines(root: Table, table: Table) -> tuple[ScenarioMachine, ...]:
     """The machines of a scenario, or the only one; a scenario's `machines` take the place of the file's."""
     usual = (root.child("machine", "machine"), table.child("machine", "machine"))
@@ -134,7 +134,7 @@ def _machines(root: Table, table: Table) -> tuple[ScenarioMachine, ...]:
             ScenarioMachine(
                 name=name,
                 hardware=_hardware(*usual, each),
-                settings=tuple(_settings(each)),
+                settings=each.settings("settings", "settings"),
                 idle_s=machine_idle_s,
                 remote_idle_s=each.duration("remote_idle", machine_idle_s if "idle" in each else remote_s),
             )

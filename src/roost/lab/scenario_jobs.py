@@ -28,6 +28,12 @@ LOGGED: Final[Mapping[int, str]] = {
 }
 #: What scenarios call the statuses of jobs that are called otherwise elsewhere.
 _PLACES: Final = {JobStatus.TRANSFERRING_OUTPUT: "running"}
+#: Status to the attribute that says why, and what that is the reason of.
+_WHY: Final = {
+    JobStatus.HELD: ("HoldReason", "is held"),
+    JobStatus.REMOVED: ("RemoveReason", "was removed"),
+    JobStatus.IDLE: ("VacateReason", "waits again, since its last run was ended"),
+}
 _EVENT: Final = re.compile(r"^(\d{3}) \(", re.MULTILINE)
 
 #: Whether a value is the one that is wanted.
@@ -56,6 +62,14 @@ def misses(each: JobExpectation, name: str, queue: Queue, now: float, equals: Eq
         value = ad.eval_expr(parse_expression(text), None, FixedWorld(instant=now))
         if not equals(wanted, value):
             yield f"{job}: {text} = {wanted}", f"{job}: {text} = {unparse_value(value)}"
+
+
+def why_there(job: str, name: str, queue: Queue) -> str:
+    """Why a job is held, was removed, or waits again, as its ad says; "" where the ad says nothing."""
+    ad, status = queue.any_ad_of(name) or ClassAd(), queue.status.get(name)
+    attribute, what = _WHY.get(status, ("", "")) if status is not None else ("", "")
+    reason = ad.get(attribute)
+    return f"Job {job} {what}: {reason}" if isinstance(reason, str) and reason else ""
 
 
 def logged(queue: Queue, name: str) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from roost.classad import ClassAd, Value, evaluate, parse_expression, unparse_value
-from roost.config import Config, Host, MemoryHost
+from roost.config import Config, Host, MemoryHost, Setting
 from roost.lab.coverage import Coverage
 from roost.lab.durations import shown
 from roost.lab.machines import LabError, load_config, make_pattern
@@ -22,7 +22,7 @@ from roost.lab.scenario_dags import Flow, dag_misses
 from roost.lab.scenario_deeds import do, slot_named
 from roost.lab.scenario_described import configured
 from roost.lab.scenario_failure import Explainer, timeline
-from roost.lab.scenario_jobs import misses
+from roost.lab.scenario_jobs import misses, why_there
 from roost.node.host_slots import Starter
 from roost.sim.beside import beside_plan, runs_beside
 from roost.sim.host import Machine, Slot
@@ -117,7 +117,7 @@ class _Run:
     def __init__(self, scenario: Scenario, host: Host, coverage: Coverage, width: int) -> None:
         self.host = host
         #: The knobs of the queue and the matchmaker that are set by now.
-        self.pool_settings = (("NEGOTIATOR_INTERVAL", f"{scenario.cycle_s:g}"), *scenario.settings)
+        self.pool_settings = (Setting("NEGOTIATOR_INTERVAL", f"{scenario.cycle_s:g}"), *scenario.settings)
         self.scenario = scenario
         pool_config = self._pool_config()
         self.scenario = scenario = configured(scenario, pool_config)
@@ -178,7 +178,7 @@ class _Run:
         """That of the queue and the matchmaker: it knows nothing of what single machines have besides."""
         return self._loaded(self.scenario.machines[0], self.pool_settings)
 
-    def _loaded(self, machine: ScenarioMachine, settings: tuple[tuple[str, str], ...]) -> Config:
+    def _loaded(self, machine: ScenarioMachine, settings: tuple[Setting, ...]) -> Config:
         scenario = self.scenario
         host, paths = self.host, scenario.configs
         if scenario.policy is not None:
@@ -257,7 +257,7 @@ class _Run:
                 now,
             )
         except LabError as error:
-            raise LabError(f"{self.scenario.file}:{deed.line}: {error}") from None
+            raise self.scenario.failed(deed, error) from None
 
     # -- looking -------------------------------------------------------------------------------------------
 
@@ -346,8 +346,12 @@ class _Run:
                 self._miss(each, f"{what} {wanted}", f"{what} {found or 'none'}", why)
 
     def _look_at_job(self, each: Expectation, wanted: JobExpectation, now: float) -> None:
-        for expected, found in misses(wanted, self.ids.get(wanted.job, ""), self.world.queue, now, _is):
-            self._miss(each, expected, found)
+        name, queue = self.ids.get(wanted.job, ""), self.world.queue
+        why = why_there(wanted.job, name, queue)
+        for expected, found in misses(wanted, name, queue, now, _is):
+            self._miss(each, expected, found, why)
+            # Once for all that was expected of it.
+            why = ""
 
     def _look_at_value(self, each: Expectation, name: str, wanted: Any, slot: Slot, inputs: Inputs) -> None:
         job = inputs.state.claim.job_ad

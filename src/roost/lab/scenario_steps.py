@@ -261,9 +261,7 @@ def _group(job: str) -> str:
 
 
 def _reconfig(found: Steps, step: Table, key: str, at_s: float) -> None:
-    given = step.child(key, step.what)
-    settings = tuple((name, given.knob_text(name)) for name in given.values)
-    found.deeds.append(_deed(step, key, at_s, settings=settings))
+    found.deeds.append(_deed(step, key, at_s, settings=step.settings(key, step.what)))
 
 
 def _of_dag(found: Steps, step: Table, key: str, at_s: float) -> None:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, NoReturn
 
+from roost.config import Setting, Span
 from roost.lab.durations import seconds_of
 from roost.lab.machines import LabError
 from roost.lab.places import Path as KeyPath
@@ -134,6 +135,11 @@ class Table:
             there = ", ".join(word or '""' for word in words)
             self.fail(f"{key} is one of {there}; found {value!r}", key)
         return str(value)
+
+    def settings(self, key: str, what: str) -> tuple[Setting, ...]:
+        """The knobs of a table in this one, with their places."""
+        given = self.child(key, what)
+        return tuple(Setting(name, given.knob_text(name), Span(self.file, given.line(name))) for name in given.values)
 
     def knob_text(self, name: str) -> str:
         """The value of a knob as its text in a configuration."""

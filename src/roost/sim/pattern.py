@@ -12,7 +12,7 @@ from functools import partial
 from typing import Any, Final, cast
 
 from roost.classad import ClassAd, Expr, ParseError, unparse_value
-from roost.config import Config, ConfigError, Host, LoadOptions, load
+from roost.config import Config, ConfigError, Host, LoadOptions, Setting, load
 from roost.defrag import policy as defrag
 from roost.defrag.policy import DefragPolicy
 from roost.model.slots import Filesystem, HostReading, SlotId, SlotKind, SlotShape
@@ -86,7 +86,7 @@ def load_config(
     hardware: Hardware,
     name: str,
     seed: int | str = 0,
-    settings: tuple[tuple[str, str], ...] = (),
+    settings: tuple[Setting | tuple[str, str], ...] = (),
 ) -> Config:
     """The configuration that a machine sees; `settings` are made last.
 

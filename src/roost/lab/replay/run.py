@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
-from roost.config import Config, Host, MemoryHost
+from roost.config import Config, Host, MemoryHost, Setting
 from roost.lab.durations import shown
 from roost.lab.machines import LabError, load_config
 from roost.lab.policy_check import refuse_unreadable
@@ -209,7 +209,7 @@ def _script(
             try:
                 await pool.do(deed, settings.changed)
             except LabError as error:
-                raise LabError(f"{scenario.file}:{deed.line}: {error}") from None
+                raise scenario.failed(deed, error) from None
 
         found.append((deed.at_s, do))
     return iter(sorted(found, key=lambda each: each[0]))
@@ -231,15 +231,15 @@ class _Settings:
         """The configuration at the beginning; `script` makes the programs around jobs."""
         self._settings = (
             *self._settings,
-            ("NEGOTIATOR_INTERVAL", f"{self._scenario.cycle_s:g}"),
-            ("QUEUE_SUPER_USERS", CLIENT),
+            Setting("NEGOTIATOR_INTERVAL", f"{self._scenario.cycle_s:g}"),
+            Setting("QUEUE_SUPER_USERS", CLIENT),
         )
         config = self._config()
         more = [(name, str(hooks / program)) for name, program in _hooks(config)]
         more += [(name, str(script(hooks / name))) for name in _scripts(config)]
         if wants_backfill(config):
             more += _CLIENT if can_switch_user() else _CLIENT[:-1]
-        self._settings = (*self._settings, *more)
+        self._settings = (*self._settings, *(Setting(*each) for each in more))
         return self._config() if more else config
 
     def changed(self, deed: Deed) -> Config:

@@ -7,7 +7,7 @@ import time
 from dataclasses import replace
 from typing import Final
 
-from roost.config import Host
+from roost.config import Host, Setting
 from roost.lab.coverage import Coverage
 from roost.lab.durations import shown
 from roost.lab.outcome import NoReplay, Outcome
@@ -21,7 +21,7 @@ from roost.runtime.processes.nursery import NurseryFailed
 from roost.startd.timers import IDLE_LOOK_S
 
 #: A real matchmaker knows of a slot what its machine told last: it is to be told as often as the machine looks.
-_ALIKE: Final = (("UPDATE_INTERVAL", str(IDLE_LOOK_S)),)
+_ALIKE: Final = (Setting("UPDATE_INTERVAL", str(IDLE_LOOK_S)),)
 
 
 class BothWorlds:
