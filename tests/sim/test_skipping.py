@@ -31,7 +31,7 @@ _comparisons = st.tuples(
     st.sampled_from([5, 9, 60, 61, 299, 300, 600, 899, 901, 3000]),
 )
 _facts = st.sampled_from(
-    ["$(KeyboardBusy)", "$(CPUIdle)", 'Activity == "Suspended"', "TARGET.ImageSize > 90000", "True"]
+    ["$(KeyboardBusy)", "$(CPUIdle)", 'Activity == "Suspended"', "TARGET.ImageSize > 90000", "MemoryUsage > 80", "True"]
 )
 _expressions = st.recursive(
     st.one_of(_comparisons.map(lambda t: f"({t[0]} {t[1]} {t[2]})"), _facts),
@@ -89,6 +89,11 @@ def _made(*, at: int, stopped_at: int, lease_s: int) -> dict[str, Any]:
     return {"at": at, "stopped_at": stopped_at, "lease_s": lease_s, **more}
 
 
+def _short(at: int) -> dict[str, Any]:
+    more = {"run_s": 3.0, "grows": False, "farewell_s": 1.0, "then": Action.VACATE}
+    return {"at": at, "stopped_at": None, "lease_s": 30, **more}
+
+
 def _run(plan: Plan, jobs: list[dict[str, Any]], silence: tuple[int, int] | None) -> Outcome:
     world = World(plan)
     for number, made in enumerate(jobs, 1):
@@ -135,6 +140,19 @@ def _run(plan: Plan, jobs: list[dict[str, Any]], silence: tuple[int, int] | None
     silence=(1366, 6388),
     seed=296,
     cpus=2,
+)
+@example(
+    # A machine has not yet looked at itself for the first time.
+    policy={
+        "CONTINUE": "((KeyboardIdle + $(ActivityTimer) < 5) && $(KeyboardBusy))",
+        "PREEMPT": "(KeyboardIdle + $(ActivityTimer) < 5)",
+        "IS_OWNER": "$(KeyboardBusy)",
+    },
+    owners=[_owner([292, 2, 297, 1178], [(178, 0.4)]), _owner([1195, 165], [(1248, 0.0)])],
+    jobs=[_short(741), _short(0)],
+    silence=None,
+    seed=226,
+    cpus=1,
 )
 @settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_a_run_comes_out_the_same_with_everything_that_is_left_out(

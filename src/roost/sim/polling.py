@@ -96,8 +96,9 @@ class Polling:
         for number, slot in enumerate(self.machine.host.slots):
             slot.state = changed(slot.state, {"ad": self._sense(number, now, loads)})
         self._busy_is_sensed = self._only_sensed()
-        self._due_at = -math.inf
-        self._at(max(now, self._start))
+        # The grid has no instants before its first one.
+        self._due_at = max(now, self._start)
+        self._at(self._due_at)
 
     def reconfigured(self, now: float) -> None:
         """The machine's plan is another one. The daemon looks at its new policy at once."""

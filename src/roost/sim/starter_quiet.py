@@ -17,17 +17,17 @@ from roost.classad.values import fold
 from roost.policy.decision import StepWorld
 from roost.sim.steadiness import Scene, read
 from roost.starter.policy_inputs import EVICT, KILL, Inputs
-from roost.starter.starter_ad import MEASURED, measured
+from roost.starter.starter_ad import MEASURED, SIZES, TIMES, measured
 from roost.starter.states import State
 
 if TYPE_CHECKING:
     from roost.sim.run import Run
 
 _IMAGE: Final = frozenset(("imagesize",))
-_SIZES: Final = frozenset(("imagesize", "residentsetsize", "memoryusage", "diskusage"))
-_TIMES: Final = frozenset(("remoteusercpu", "remotesyscpu", "cpususage"))
+_SIZES: Final = frozenset(map(fold, SIZES))
+_TIMES: Final = frozenset(map(fold, TIMES))
 _TOLD: Final = frozenset(("jobstate", "jobstartdate", "jobpid"))
-_REPORTED: Final = frozenset(map(fold, MEASURED)) | _TOLD
+_REPORTED: Final = _SIZES | _TIMES | _TOLD
 #: Looks are not at whole seconds, and whole seconds are what an expression sees of the time.
 _MARGIN_S: Final = 2.0
 

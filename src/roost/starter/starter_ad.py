@@ -25,10 +25,10 @@ _DYNAMIC: Final = frozenset(("disk", "swap", "virtualmemory"))
 #: JobState of a job that waits for the time at which it is to start.
 DEFERRED: Final = "Deferred"
 
-#: What comes from samples.
-MEASURED: Final = (
-    "ImageSize", "ResidentSetSize", "MemoryUsage", "RemoteUserCpu", "RemoteSysCpu", "CpusUsage", "NumPids", "DiskUsage",
-)  # fmt: skip
+#: What comes from samples: what a job has at that time, and what it has used up since it began.
+SIZES: Final = ("ImageSize", "ResidentSetSize", "MemoryUsage", "NumPids", "DiskUsage")
+TIMES: Final = ("RemoteUserCpu", "RemoteSysCpu", "CpusUsage")
+MEASURED: Final = (*SIZES, *TIMES)
 
 #: What is said of one run and of its end. A job that has run before has them of that run, from its queue.
 OF_ONE_RUN: Final = (
