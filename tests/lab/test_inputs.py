@@ -19,6 +19,7 @@ from roost.lab.machines import LabError
 from roost.lab.places import places
 from roost.lab.raster import png
 from roost.lab.simulate import Request, plan_of, prepare, simulate
+from roost.lab.submit_files import ads_of
 
 HOST = MemoryHost(files={"/old": "use POLICY : Desktop\n"})
 
@@ -291,3 +292,10 @@ def test_a_policy_that_cannot_be_read_is_refused_with_its_places(tmp_path: Path)
     host = MemoryHost(files={"/bad": "START = Key <\n\nSTARTER_EVICT = (\n"})
     with pytest.raises(LabError, match=r"(?s)/bad:1:1: START is not an expression.*/bad:3:1: STARTER_EVICT"):
         plan_of(Request(configs=("/bad",), machines=1, days=0.1), host)
+
+
+@pytest.mark.parametrize("line", ["cell_resources = lic=1", '+CellQueues = strcat("a", ".q")'])
+def test_jobs_that_ask_for_something_of_a_cell_are_refused(line: str) -> None:
+    text = f"executable = a\n{line}\nqueue\n"
+    with pytest.raises(LabError, match=r"job.sub: Cell\w+ asks for something of a Grid Engine cell, which the lab"):
+        ads_of(text, "job.sub")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from typing import Any, get_args
 
 import pytest
@@ -29,6 +31,7 @@ REQUESTS: tuple[Request[Any], ...] = (
     central.Cycle(),
     central.ExplainJob(schedd="q", submitter="u@x", autocluster=-1),
     central.ExplainSlot(slot="slot1@m"),
+    central.QueueInstances(),
     central.Users(),
     central.ChangeUser(action="set-factor", user="u", value=2.0),
     central.ChangeUser(action="set-bounds", user="u", floor=1.0, ceiling=2.0),
@@ -240,3 +243,11 @@ def test_structs_are_frozen_compared_by_value_and_made_by_name() -> None:
 def test_fields_with_their_default_are_not_sent() -> None:
     assert json.dumps(data_of(_Sample(name=""))) == '{"name": ""}'
     assert data_of(_Sample(name="a", sizes=(1, 2))) == {"name": "a", "sizes": [1, 2]}
+
+
+def test_a_module_of_requests_can_be_imported_alone() -> None:
+    code = "from roost.wire.requests.cell import ReadCell\nfrom roost.wire.requests.verb import verb_of\n"
+    done = subprocess.run(
+        [sys.executable, "-c", f"{code}print(verb_of(ReadCell()).name)"], capture_output=True, text=True, check=False
+    )
+    assert (done.stdout, done.stderr) == ("cell\n", "")

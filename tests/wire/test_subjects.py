@@ -71,7 +71,12 @@ def test_nobody_hears_what_is_for_somebody_else(me: str, other: str, role: Role)
 
 #: What each role says, given its own name and another's. Nothing else is its to say.
 SAYS: dict[Role, Callable[[str, str], list[str]]] = {
-    Role.CENTRAL: lambda me, other: [POOL.given(other, me), POOL.ask_node(other, me), POOL.everybody(me)],
+    Role.CENTRAL: lambda me, other: [
+        POOL.given(other, me),
+        POOL.ask_node(other, me),
+        POOL.ask_schedd(other, me),
+        POOL.everybody(me),
+    ],
     Role.SCHEDD: lambda me, other: [POOL.node(other, me), POOL.demand(me), POOL.ads(me), POOL.audit(me)],
     Role.NODE: lambda me, other: [POOL.schedd(other, me), POOL.slots(me), POOL.ads(me), POOL.audit(me)],
     Role.CLIENT: lambda me, other: [POOL.ask_central(me), POOL.ask_schedd(other, me), POOL.ask_node(other, me)],

@@ -12,7 +12,7 @@ function __roost_at
     test (string join / $path) = (string join / $argv)
 end
 
-set -g __roost_paths up down status submit queue wait rm hold release suspend continue vacate edit history story story/job story/slot audit dag dag/check dag/submit dag/status dag/run drain reopen reconfig userprio advertise classad classad/eval classad/parse classad/match classad/convert classad/flatten classad/refs classad/repl cell cell/check cell/diff cell/import cell/apply cell/export cell/log cell/rules config config/show config/get config/explain config/check config/dump explain explain/expr explain/job explain/slot hook hook/test lab lab/simulate lab/test lab/compare policy policy/lint policy/rules shims help completion
+set -g __roost_paths up down status submit queue wait rm hold release suspend continue vacate edit history story story/job story/slot audit dag dag/check dag/submit dag/status dag/run drain reopen reconfig userprio advertise classad classad/eval classad/parse classad/match classad/convert classad/flatten classad/refs classad/repl cell cell/check cell/diff cell/import cell/apply cell/export cell/log cell/queues cell/rules config config/show config/get config/explain config/check config/dump explain explain/expr explain/job explain/slot hook hook/test lab lab/simulate lab/test lab/compare policy policy/lint policy/rules shims help completion
 complete -c roost -f
 
 complete -c roost -n '__roost_at' -a up -d 'start a pool on this machine'
@@ -275,6 +275,7 @@ complete -c roost -n '__roost_at cell' -a import -d 'give a cell, or an object o
 complete -c roost -n '__roost_at cell' -a apply -d 'make the pool'\''s cell the same as a directory'
 complete -c roost -n '__roost_at cell' -a export -d 'write the pool'\''s cell into a directory'
 complete -c roost -n '__roost_at cell' -a log -d 'who changed the pool'\''s cell, when and how'
+complete -c roost -n '__roost_at cell' -a queues -d 'list the queue instances of the pool'\''s cell, as qstat -f does'
 complete -c roost -n '__roost_at cell' -a rules -d 'the rules of check, or the page of one'
 complete -c roost -n '__roost_at cell' -s h -l help -d 'show the help of this command'
 complete -c roost -n '__roost_at cell check' -F
@@ -304,6 +305,9 @@ complete -c roost -n '__roost_at cell log' -s h -l help -d 'show the help of thi
 complete -c roost -n '__roost_at cell log' -l limit -x -d 'at most so many changes, the last first'
 complete -c roost -n '__roost_at cell log' -l home -x -a '(__fish_complete_directories)' -d 'state directory of the pool (default: ROOST_HOME)'
 complete -c roost -n '__roost_at cell log' -l json -d 'print JSON'
+complete -c roost -n '__roost_at cell queues' -s h -l help -d 'show the help of this command'
+complete -c roost -n '__roost_at cell queues' -l home -x -a '(__fish_complete_directories)' -d 'state directory of the pool (default: ROOST_HOME)'
+complete -c roost -n '__roost_at cell queues' -l json -d 'print JSON'
 complete -c roost -n '__roost_at cell rules' -s h -l help -d 'show the help of this command'
 complete -c roost -n '__roost_at config' -a show -d 'names in force with value and place'
 complete -c roost -n '__roost_at config' -a get -d 'the expanded value of names'

@@ -66,7 +66,8 @@ def _add_pool_commands(commands: argparse._SubParsersAction[argparse.ArgumentPar
     writing.add_argument("path", metavar="DIR", help="directory, which is made if it is not there")
     telling = commands.add_parser("log", help="who changed the pool's cell, when and how")
     telling.add_argument("--limit", type=int, default=20, metavar="N", help="at most so many changes, the last first")
-    for parser in (taking, making, writing, telling):
+    listing = commands.add_parser("queues", help="list the queue instances of the pool's cell, as qstat -f does")
+    for parser in (taking, making, writing, telling, listing):
         add_pool_options(parser)
 
 
@@ -172,5 +173,6 @@ _COMMANDS: Final = {
     "export": cell_pool.export,
     "import": cell_pool.take,
     "log": cell_pool.log,
+    "queues": cell_pool.queues,
     "rules": _rules,
 }

@@ -21,6 +21,11 @@ from roost.gridengine.changes import replace
 from roost.gridengine.difference import Change, Verb
 from roost.gridengine.problems import Refused
 from roost.wire.requests.cell import CellChange, CellLog, ChangeCell, ReadCell
+from roost.wire.requests.central import QueueInstances
+from roost.wire.structs import data_of
+
+#: of the column of names, as qstat has it
+_NAME_WIDTH = 30
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -196,3 +201,30 @@ def log(args: argparse.Namespace) -> int:
 def _change_of(told: CellChange) -> Change:
     details = tuple((one.name, one.before, one.after) for one in told.attributes)
     return Change(verb=Verb(told.verb), kind=told.kind, name=told.name, details=details)
+
+
+def queues(args: argparse.Namespace) -> int:
+    """Run ``queues``."""
+
+    def work(pool: Pool) -> int:
+        rows = pool.ask(QueueInstances())
+        if args.json:
+            print_json([data_of(row) for row in rows])
+            return 0
+        if not rows:
+            print("the pool has no queue instances; `roost cell import` gives it a cell")
+            return 0
+        width = max(_NAME_WIDTH, *(len(row.name) for row in rows))
+        print(f"{'queuename':<{width}} qtype used/tot. load_avg arch          states")
+        for row in rows:
+            used = f"{row.used}/{row.total}"
+            load = "-NA-" if row.load is None else f"{row.load:.2f}"
+            line = (
+                f"{row.name:<{width}} {row.types:<5} {used:<9} {load:<8} {row.architecture or '-NA-':<13} {row.states}"
+            )
+            print(line.rstrip())
+            for reason in row.reasons:
+                print(f"\t{reason}")
+        return 0
+
+    return with_pool(args, work)

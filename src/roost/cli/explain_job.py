@@ -82,6 +82,9 @@ def ask(pool: Pool, name: str) -> JobQuestion:
     asked, record = _asked(pool, name)
     if record is None:
         return JobQuestion(name=name, ad=ad, asked=asked, pool=_facts(pool))
+    if "cell" in record:
+        # A run of a cell has no verdicts on slots.
+        return JobQuestion(name=name, ad=ad, asked=asked, record=record)
     here = str(pool.contact.get("node"))
     of_here = origins_here(pool)
 
@@ -181,7 +184,21 @@ def show(answer: JobAnswer) -> None:
         if answer.verdict is not None and not (answer.full and answer.verdict.fits):
             say("")
             _show_verdict(answer.verdict)
+        if answer.cell is not None:
+            say("")
+            _show_cell(answer.cell)
     _show_remedies(answer.remedies)
+
+
+def _show_cell(cell: Mapping[str, Any]) -> None:
+    """What the scheduling run of the cell made of a job, as `qstat -j` shows it."""
+    at, reasons = clock(float(cell["at"])), cell["reasons"]
+    if not reasons:
+        say(f"The scheduling run of the cell at {at} gave it a queue instance, and its start is under way.")
+        return
+    say(f"The scheduling run of the cell (revision {cell['revision']}) at {at} did not start it:")
+    for each in reasons:
+        _wrapped(each, "    ", "        ")
 
 
 def _show_remedies(remedies: Sequence[Remedy]) -> None:

@@ -36,6 +36,8 @@ class Cause(StrEnum):
     NO_CYCLE = "no-cycle"
     #: No cycle has looked at it yet.
     NEW = "new"
+    #: The scheduling run of the pool's Grid Engine cell did not start it.
+    CELL = "cell"
     #: It would be given a slot if a cycle came now.
     READY = "ready"
     CONCURRENCY_LIMIT = "concurrency-limit"

@@ -82,6 +82,8 @@ class JobAnswer:
     full: Mapping[str, Any] | None = None
     #: What the last cycle made of it; None if that was not asked for it.
     verdict: Verdict | None = None
+    #: In a pool with a Grid Engine cell what the last run made of it: when, revision, reasons, priority.
+    cell: Mapping[str, Any] | None = None
     #: Why there is no verdict, a sentence each.
     unknown: tuple[str, ...] = ()
     #: Who or what decided that it is held or removed, a line each.
@@ -112,6 +114,8 @@ class JobAnswer:
         found = {} if self.verdict is None else self.verdict.data()
         about = {"claim": self.claim, "pause": self.pause, "at_once": self.at_once or None, "full": self.full}
         causes = {"cause": self.causes[0] if self.causes else None, "causes": list(self.causes)}
+        if self.cell is not None:
+            about["cell"] = self.cell
         return {"job": self.job, "status": "idle", **causes, **about, "remedies": remedies, **found}
 
 
@@ -137,7 +141,8 @@ def explain_job(question: JobQuestion) -> JobAnswer:
 
 def _idle(question: JobQuestion, common: dict[str, Any]) -> JobAnswer:
     ad, asked, record = question.ad, question.asked, question.record
-    found = None if record is None else verdict(ad, record, question.slots, question.origins)
+    cell = None if record is None or "cell" not in record else {"at": record["at"], **record["cell"]}
+    found = None if record is None or cell is not None else verdict(ad, record, question.slots, question.origins)
     causes = tuple(dict.fromkeys(_causes(question, found)))
     return JobAnswer(
         **common,
@@ -149,8 +154,9 @@ def _idle(question: JobQuestion, common: dict[str, Any]) -> JobAnswer:
         local=asked.get("local"),
         full=asked.get("full"),
         verdict=found,
+        cell=cell,
         unknown=()
-        if found is not None or any(asked.get(each) for each in ("claim", "local", "full"))
+        if found is not None or cell is not None or any(asked.get(each) for each in ("claim", "local", "full"))
         else tuple(_unknown(question)),
         causes=causes,
         remedies=tuple(_remedies(question, found, causes)),
@@ -177,6 +183,8 @@ def _causes(question: JobQuestion, found: Verdict | None) -> Iterator[Cause]:
         if deferred is not None:
             yield deferred
         yield from (each for each in causes_of(found) if each is not Cause.READY or not asked.get("full"))
+    elif question.record is not None:
+        yield Cause.CELL
     elif not asked.get("claim") and not asked.get("full"):
         pool = question.pool
         yield Cause.NO_SLOTS if not pool.has_slots else Cause.NEW if pool.cycles else Cause.NO_CYCLE
@@ -234,6 +242,9 @@ def _remedies(question: JobQuestion, found: Verdict | None, causes: Sequence[Cau
     if Cause.DEFERRAL_MISSED in causes:
         text = f"Its time is past: give it another one, `roost edit {name} --set DeferralTime=EPOCH`, or remove it."
         yield Remedy(kind=RemedyKind.EDIT, text=text)
+    if Cause.CELL in causes:
+        text = "Wait; or change what it asks for, and submit it again. `roost cell queues` shows what the cell has."
+        yield Remedy(kind=RemedyKind.WAIT, text=text)
     if found is not None and not found.fits and not {Cause.DEFERRED, Cause.DEFERRAL_MISSED} & set(causes):
         yield from _of_verdict(name, found, causes)
 

@@ -19,7 +19,7 @@ from roost.config import Config
 from roost.lab.durations import seconds_of
 from roost.lab.machines import LabError
 from roost.lab.scenario import OWNER, TRUTHS, Scenario, Submitted
-from roost.lab.submit_files import clusters_of
+from roost.lab.submit_files import NO_CELLS, asks_a_cell, clusters_of
 from roost.lab.tables import Table
 from roost.lab.text_file import read_text
 
@@ -115,6 +115,8 @@ def read_jobs(tables: tuple[Table, ...]) -> Jobs:
                 if (universe := each.get("JobUniverse", 5)) in _NOT_RUN:
                     what = f"Roost runs no jobs of the {_NOT_RUN[universe]} universe ({universe})"
                     job.fail(what, "JobUniverse" if "JobUniverse" in job else None)
+                if asked := asks_a_cell(each):
+                    job.fail(NO_CELLS.format(asked), asked if asked in job else None)
             groups[name] = names_of(name, len(made))
             described |= zip(groups[name], made, strict=True)
     return Jobs(templates=templates, described=described, groups=groups)

@@ -7,16 +7,22 @@ are not run, the environment is empty, and random numbers come from a fixed seed
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Final
 
 from roost.classad import ClassAd
+from roost.classad.values import fold
 from roost.config import Config
 from roost.config.host import CommandResult
 from roost.config.not_text import joined
 from roost.lab.machines import LabError
+from roost.model.cell_requests import ASKED
 from roost.schedd.submit import FileKind, read_submission
+
+#: What is said of a job that asks for something of a cell.
+NO_CELLS: Final = "{} asks for something of a Grid Engine cell, which the lab does not simulate yet; leave it out"
 
 #: Who submits where the file does not say.
 OWNER = "user"
@@ -105,4 +111,13 @@ def clusters_of(
         raise LabError(joined(found.errors, found.dropped))
     if any(plan.max_materialize is not None or plan.max_idle is not None for plan in found.clusters):
         raise LabError(f"{file}: the lab submits all jobs of a cluster at once; leave out max_materialize and max_idle")
+    for plan in found.clusters:
+        if asked := asks_a_cell([*plan.common, *plan.varying]):
+            raise LabError(f"{file}: {NO_CELLS.format(asked)}")
     return [list(plan.ads()) for plan in found.clusters]
+
+
+def asks_a_cell(names: Iterable[str]) -> str:
+    """The first attribute among these names by which a job asks a Grid Engine cell for something; empty for none."""
+    folded = {fold(name) for name in names}
+    return next((name for name in ASKED if fold(name) in folded), "")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -13,7 +13,6 @@ from roost.classad.vector import Table
 from roost.negotiator.pool_policy import Cause, Counted, Finding
 
 if TYPE_CHECKING:
-    from roost.negotiator.cycle_record import CycleRecord
     from roost.negotiator.single_slots import Shelf
 
 
@@ -50,6 +49,8 @@ class Pledge:
     person: str = ""
     #: Concurrency limits that it takes, name and amount.
     licences: tuple[tuple[str, float], ...] = ()
+    #: What the job got of a Grid Engine cell (`roost.gridengine.pool.tasks`); None in a pool without one.
+    task: ClassAd | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,6 +117,16 @@ class Rejection:
     causes: Mapping[str, int] = field(default_factory=dict)
 
 
+class Trail(Protocol):
+    """What a cycle leaves behind for those who ask why."""
+
+    def about_request(self, schedd: str, submitter: str, autocluster: int) -> dict[str, Any] | None:
+        """Why a request got nothing, or what it got; None if the cycle was not asked for it."""
+
+    def about_slot(self, slot: str) -> dict[str, Any] | None:
+        """What the cycle made of a slot; None if it has no answer."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
     """What a cycle decided."""
@@ -132,4 +143,4 @@ class Plan:
     #: Matches for which NEGOTIATOR_PE_AUDIT_EXPR is TRUE.
     noted: tuple[Match, ...] = ()
     #: For those who ask why; None where there were no slots, or they were asked one by one.
-    trail: CycleRecord | None = field(default=None, compare=False, repr=False)
+    trail: Trail | None = field(default=None, compare=False, repr=False)

@@ -58,6 +58,8 @@ class HeldClaim:
     heard_at: float
     #: Since when it has no job, epoch s; None while it has one.
     idle_since: float | None = None
+    #: What its job got of a Grid Engine cell; None for nothing.
+    task: ClassAd | None = None
     #: It is to be given back after its present job.
     unwanted: bool = False
     #: The machine has said something of the run.

@@ -68,6 +68,8 @@ class MatchGiven:
     node: str
     claim_id: str
     slot_ad: ClassAd
+    #: What the job gets of a Grid Engine cell; None from a matchmaker that has none.
+    task: ClassAd | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

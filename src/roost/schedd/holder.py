@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, tzinfo
 from typing import Final
 
-from roost.classad import Expr
+from roost.classad import ClassAd, Expr
 from roost.config import Diagnostic
 from roost.model.audit import InForce
 from roost.model.pool_policy import IDENTITY
@@ -92,6 +92,9 @@ class Holder:
     vetoes: Vetoes = field(default_factory=Vetoes)
     #: What tells the pool's policy in force from others; None while nobody has said it.
     pool_policy: str | None = None
+    #: Revision of the Grid Engine cell of the pool, 0 for none: matches of other revisions are not taken, and each
+    #: claim is for one job.
+    cell: int = 0
     #: Of clusters whose jobs get slots and do not begin.
     pauses: Pauses = field(default_factory=Pauses)
     #: Jobs that limits of submissions count.
@@ -110,6 +113,12 @@ class Holder:
         if self.pool_policy is None or claim.slot_ad is None or self.is_local(claim.node):
             return False
         return bool(claim.slot_ad.get(IDENTITY, "") != self.pool_policy)
+
+    def is_of_other_cell(self, node: str, task: ClassAd | None) -> bool:
+        """Whether a match was made by another revision of the cell than the present, or by none."""
+        if self.is_local(node):
+            return False
+        return self.cell != (0 if task is None else task.get("Revision", 0))
 
     def places(self, now: float) -> int:
         """How many slots of the pool may be asked for now: MAX_JOBS_RUNNING, JOB_START_COUNT."""

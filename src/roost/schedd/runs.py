@@ -56,7 +56,7 @@ _ORDERS_MAX: Final = 5
 _CLAIM_STAYS: Final = (VacateCode.JOB_POLICY, VacateCode.SYSTEM_POLICY, VacateCode.USER_VACATE_JOB)
 #: What a job's ad says of the start of its run.
 _OF_START: Final = (
-    "NumShadowStarts", "JobRunCount", "ShadowBday", "JobCurrentStartDate", "JobStartDate", "RemoteHost",
+    "NumShadowStarts", "JobRunCount", "ShadowBday", "JobCurrentStartDate", "JobStartDate", "RemoteHost", "CellTask",
 )  # fmt: skip
 
 
@@ -69,6 +69,7 @@ def match_given(turn: Turn, holder: Holder, event: MatchGiven) -> None:
         return
     beside = holder.is_local(event.node)
     full = not beside and not holder.places(turn.now)
+    full = full or holder.is_of_other_cell(event.node, event.task)
     job = None if full else turn.book.take_idle(event.submitter, event.autocluster, local=beside)
     if job is None:
         turn.order(Decline(claim_id=event.claim_id))
@@ -86,6 +87,7 @@ def match_given(turn: Turn, holder: Holder, event: MatchGiven) -> None:
         submitter=event.submitter,
         slot_ad=event.slot_ad,
         offered=event.slot_ad,
+        task=event.task,
         job=job.id,
         wanted_at=turn.now,
         heard_at=turn.now,
@@ -107,7 +109,11 @@ def ask_for_slot(turn: Turn, claim: HeldClaim, job: Job) -> None:
     """Ask for a slot in the name of a job; said again, it counts once."""
     claim.asked_at = turn.now
     claim.askings += 1
-    turn.order(AskForSlot(node=claim.node, slot=claim.slot, claim_id=claim.id, job_ad=job.ad, reply_to=claim.id))
+    ad = job.ad
+    if claim.task is not None:
+        ad = ad.copy()
+        ad["CellTask"] = claim.task
+    turn.order(AskForSlot(node=claim.node, slot=claim.slot, claim_id=claim.id, job_ad=ad, reply_to=claim.id))
 
 
 def claim_answered(turn: Turn, holder: Holder, event: ClaimAnswered) -> None:
@@ -179,7 +185,9 @@ def _back_to_idle(turn: Turn, job: Job) -> None:
 
 def next_job(turn: Turn, holder: Holder, claim: HeldClaim) -> None:
     """Use the claim for another job of the same submitter that fits, or give it back."""
-    exceeds = not holder.is_local(claim.node) and holder.exceeds
+    in_pool = not holder.is_local(claim.node)
+    # A cell decides about each job anew.
+    exceeds = in_pool and (holder.exceeds or holder.cell > 0)
     if not claim.unwanted and claim.slot_ad is not None and not holder.is_outdated(claim) and not exceeds:
         while (job := _fitting(turn, holder, claim)) is not None:
             turn.offer(later=True)
@@ -263,6 +271,7 @@ def start_run(turn: Turn, holder: Holder, claim: HeldClaim, job: Job) -> bool:
         JobStartDate=job.whole("jobstartdate") or now,
         RemoteHost=claim.slot,
         CurrentHosts=1,
+        CellTask=claim.task,
         **given,
     )
     turn.keep(claim)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 #: IS_VALID_CHECKPOINT_PLATFORM, where it is set.
 CHECKPOINT_PLATFORM: Final = "IsValidCheckpointPlatform"
 #: Attributes of the job that are always copied into the ad of a claimed slot.
-COPIED_ALWAYS: Final = ("JobUniverse", "NiceUser", "ImageSize", "ExecutableSize", "NumPids")
+COPIED_ALWAYS: Final = ("JobUniverse", "NiceUser", "ImageSize", "ExecutableSize", "NumPids", "CellTask")
 
 _NAMES: Final = (
     *COPIED_ALWAYS,

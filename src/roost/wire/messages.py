@@ -357,6 +357,8 @@ class Demand(Message, frozen=True, kw_only=True):
     declined: list[str] = []
     #: Digest of the attributes (`Significant`) that jobs are told apart by.
     apart: str = ""
+    #: Revision of the Grid Engine cell that the queue keeps; 0 for none.
+    cell: int = 0
 
 
 class Match(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -370,6 +372,8 @@ class Match(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     slot_ad: AdData
     #: "none", "rank" or "prio".
     preempts: str = "none"
+    #: What the job gets of a Grid Engine cell; empty in a pool without one.
+    task: AdData = {}
 
 
 class Matched(Message, frozen=True, kw_only=True):

@@ -133,6 +133,8 @@ class Subjects(NamedTuple):
             case Role.CENTRAL:
                 say = [f"{base}.schedd.*.given.{own}", f"{base}.node.*.ask.{own}", f"{base}.node.*.matched.{own}"]
                 say += [f"{base}.all.{own}", answers]
+                # Queues keep the cell.
+                say += [f"{base}.schedd.*.ask.{own}"]
                 hear += [f"{base}.central.>"]
             case Role.SCHEDD:
                 say = [f"{base}.node.*.{own}", f"{base}.central.demand.{own}", f"{base}.central.ads.{own}"]

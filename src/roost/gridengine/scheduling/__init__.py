@@ -24,7 +24,7 @@ The modules
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 
 from roost.gridengine.scheduling.dispatch import Dispatcher
 from roost.gridengine.scheduling.plan import Dispatch, Plan, Priority, Reservation, Suspension
@@ -55,6 +55,7 @@ __all__ = [
     "Snapshot",
     "Suspension",
     "run",
+    "running",
     "unsupported",
 ]
 
@@ -71,7 +72,19 @@ def unsupported(snapshot: Snapshot) -> Iterator[str]:
 
 def run(snapshot: Snapshot) -> Plan:
     """Decide what starts; raise `NotScheduled` if the cell wants what the run does not do."""
+    steps = running(snapshot)
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            plan: Plan = end.value
+            return plan
+
+
+def running(snapshot: Snapshot) -> Generator[None, object, Plan]:
+    """`run` in steps, a job each; the first step is longer, for it looks at all hosts."""
     missing = list(unsupported(snapshot))
     if missing:
         raise NotScheduled(f"the scheduling run does not do these yet: {', '.join(missing)}; take them out of the cell")
-    return Dispatcher(snapshot).plan()
+    yield
+    return (yield from Dispatcher(snapshot).steps())

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import dataclasses
 from bisect import bisect_left, insort
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from typing import Final
 
 from roost.gridengine.host import GLOBAL
@@ -19,7 +19,7 @@ from roost.gridengine.scheduler import formula_terms
 from roost.gridengine.scheduling.allocation import Allocation, Allocator
 from roost.gridengine.scheduling.durations import Durations, closures
 from roost.gridengine.scheduling.ledger import ALWAYS, SLOTS, Account, Ledger, Window, exclusive_names, needs_of
-from roost.gridengine.scheduling.loads import NO_LOAD, Loads, rises
+from roost.gridengine.scheduling.loads import NO_LOAD, Loads, host_of, rises
 from roost.gridengine.scheduling.matching import Kind, Matcher
 from roost.gridengine.scheduling.patterns import environments
 from roost.gridengine.scheduling.plan import Dispatch, Plan, Reservation, Waiting
@@ -164,6 +164,7 @@ class Dispatcher:
         self._of_job: dict[int, int] = {}
         for task in snapshot.running:
             self._count(task.job, task.request.user)
+        self._seats = dict(snapshot.seats)
         self._on_host: dict[str, list[int]] = {}
         for position, instance in enumerate(self._instances):
             self._on_host.setdefault(instance.host, []).append(position)
@@ -193,6 +194,8 @@ class Dispatcher:
         overloads: Overloads = {}
         for position in positions:
             why = self._states.why_dropped(position, overloads)
+            if why is None and self._seats.get(self._instances[position].host, 1) < 1:
+                why = Reason(Code.NO_SEAT, (self._names[position],))
             if why is None:
                 kept.append(position)
             else:
@@ -206,12 +209,13 @@ class Dispatcher:
         if kept:
             self._order.place(kept)
 
-    def plan(self) -> Plan:
-        """Decide."""
+    def steps(self) -> Generator[None, object, Plan]:
+        """Decide in steps, a job each."""
         found = priorities(self._snapshot)
         jobs = sorted(self._snapshot.pending, key=lambda job: (-found[job.number].priority, job.submitted, job.number))
         for job in jobs:
             self._run_job(job)
+            yield
         all_dropped = self._instances and len(self._dropped) == len(self._instances)
         dropped = (*self._dropped, *((Reason(Code.ALL_DROPPED),) if all_dropped else ()))
         letters = {name: self._states.letters(position) for position, name in enumerate(self._names)}
@@ -403,5 +407,9 @@ class Dispatcher:
         self._states.start(found.grants[0].instance)
         for spot in found.spots:
             self._states.subordinate(spot.position)
+        for instance, slots in found.grants:
+            host = host_of(instance)
+            if host in self._seats:
+                self._seats[host] -= slots
         for host in dict.fromkeys([spot.host.name for spot in found.spots]):
             self._keep_or_drop(self._on_host[host])

@@ -122,7 +122,7 @@ class Kind:
     stock: Stock
     #: when a job that starts now uses its resources
     window: Window = ALWAYS
-    #: whether it does not ask for hosts with `-q`
+    #: whether it does not ask for hosts with `-q`, and no machine refuses it
     on_any_host: bool = True
     #: consumables of which what is left is not just capacity less use
     looked_up: frozenset[str] = frozenset()
@@ -238,7 +238,7 @@ class Matcher:
         once: tuple[Need, ...] = ()
         if environment is not None:
             needs, once = tuple([one for one in needs if not one.once]), tuple([one for one in needs if one.once])
-        on_any_host = not any("@" in pattern for pattern in request.queues)
+        on_any_host = not any("@" in pattern for pattern in request.queues) and not request.refused_hosts
         asked = frozenset(need.name for need in needs if any(need.name == name for name, _ in request.hard))
         stock = self._stocks.setdefault((needs, asked, window), Stock()) if on_any_host else Stock()
         return Kind(
@@ -390,6 +390,8 @@ class Matcher:
     def _host_refusal(self, kind: Kind, host: str) -> Reason | None:
         if kind.request.queues and not self._patterns.any_host(kind.request.queues, host):
             return Reason(Code.NOT_IN_QUEUES, (host,))
+        if host in kind.request.refused_hosts:
+            return Reason(Code.MACHINE, (host,))
         return self._host_permission(kind, host)
 
     def _host_permission(self, kind: Kind, name: str) -> Reason | None:

@@ -31,6 +31,7 @@ class Code(StrEnum):
     NOT_AVAILABLE = "not available"
     OVERLOADED = "overloaded"
     SUSPEND_ALARM = "suspend alarm"
+    NO_SEAT = "no seat"
     ALL_DROPPED = "all dropped"
     # of a job in a place
     NOT_IN_QUEUES = "not in queues"
@@ -47,6 +48,7 @@ class Code(StrEnum):
     NOT_IN_PE_LIST = "not in pe list"
     PE_OFFERS = "pe offers"
     NO_PE = "no pe"
+    MACHINE = "machine"
 
 
 class Reason(NamedTuple):
@@ -121,6 +123,8 @@ _SENTENCES: Final[dict[Code, Callable[..., str]]] = {
     Code.NOT_AVAILABLE: _dropped("it is temporarily not available"),
     Code.OVERLOADED: lambda instance, overload: _dropped(f"it is overloaded: {overload}")(instance),
     Code.SUSPEND_ALARM: lambda instance, overload: f'queue instance "{instance}" is in suspend alarm: {overload}',
+    # Grid Engine has no machines with slots and policies of their own.
+    Code.NO_SEAT: _dropped("the machine of its host has no slot free"),
     Code.ALL_DROPPED: lambda: "All queues dropped because of overload or full",
     Code.NOT_IN_QUEUES: lambda name: (
         f'cannot run in queue "{name}" because it is not contained in its hard queue list (-q)'
@@ -151,6 +155,10 @@ _SENTENCES: Final[dict[Code, Callable[..., str]]] = {
     ),
     Code.PE_OFFERS: lambda environment, slots: f'cannot run in PE "{environment}" because it only offers {slots} slots',
     Code.NO_PE: lambda pattern: f'cannot run because no PE of the cell matches "{pattern}"',
+    Code.MACHINE: lambda host: (
+        f'cannot run at host "{host}" because its machine refuses the job, has too little left for it, '
+        "or is not what the job requires"
+    ),
 }
 
 

@@ -57,6 +57,8 @@ class Request:
     slots: tuple[Range, ...] = ()
     #: ``-masterq``: where the master task runs; `queues` is then for the others
     master_queues: tuple[str, ...] = ()
+    #: hosts whose machines do not take the job, or which it does not take: their policy, or its own requirements
+    refused_hosts: frozenset[str] = frozenset()
     #: requests are looked up far more often than they are made
     _hash: int = field(init=False, repr=False, compare=False)
 
@@ -157,6 +159,9 @@ class Snapshot:
     states: Mapping[str, str] = field(default_factory=dict)
     running: tuple[RunningTask, ...] = ()
     pending: tuple[PendingJob, ...] = ()
+    #: how many tasks machines can start beside those that run, whatever slots the instances have; hosts that are left
+    #: out have no such limit
+    seats: Mapping[str, int] = field(default_factory=dict)
     #: when suspend thresholds last suspended or resumed tasks of an instance, seconds since the epoch
     threshold_times: Mapping[str, float] = field(default_factory=dict)
     #: what was used, decayed until `now`, by the names of `usage_weight_list`; None where nobody keeps it, and share

@@ -64,6 +64,17 @@ REQUESTS: tuple[Attribute, ...] = (
     _row("JobPrio", Kind.INTEGER, "Priority among the user's own jobs; larger is better.", always=True),
     _row("NiceUser", Kind.BOOLEAN, "Run only where no other job wants to run."),
     _row("ConcurrencyLimits", Kind.STRING_LIST, "Limits that the job counts against.", when=_REQUESTED),
+    _row("CellResources", Kind.STRING_LIST, "Resources asked of a Grid Engine cell, as name=value.", when=_REQUESTED),
+    _row("CellSoftResources", Kind.STRING_LIST, "Resources of a cell that the job prefers.", when=_REQUESTED),
+    _row("CellQueues", Kind.STRING_LIST, "Queues of a cell that may run the job.", when=_REQUESTED),
+    _row("CellSoftQueues", Kind.STRING_LIST, "Queues of a cell that the job prefers.", when=_REQUESTED),
+    _row("CellProject", Kind.STRING, "Project of a cell that the job counts for.", when=_REQUESTED),
+    _row(
+        "CellTask",
+        Kind.AD,
+        "What the job got of a cell: Instance, Slots, Resources, Revision of the cell and more.",
+        when=_STARTED,
+    ),
     _row(
         "ShouldTransferFiles", Kind.STRING, "Whether files are moved.", choices=("YES", "NO", "IF_NEEDED"), always=True
     ),

@@ -473,6 +473,12 @@ CLAIM: tuple[Attribute, ...] = (
     _row("JobUniverse", Kind.INTEGER, "Universe of the job.", low=1, high=13, when=_CLAIMED),
     _row("NiceUser", Kind.BOOLEAN, "The job runs only where no other job wants to run.", when=_CLAIMED),
     _row(
+        "CellTask",
+        Kind.AD,
+        "What the job got of a Grid Engine cell: Instance, Slots, Resources and more.",
+        when=_CLAIMED,
+    ),
+    _row(
         "CpusUsage",
         Kind.REAL,
         "Cores that the job uses.",

@@ -28,7 +28,7 @@ def refusal(verb: Verb, sender: str, administrators: Collection[str], lists: Acc
     what = f"{sender or 'this user'} may not {deed}"
     if not _may(verb.asker, sender, administrators):
         return Answer(ok=False, code=DENIED, text=what, remedy=REMEDY)
-    if verb.asker is Asker.ADMINISTRATOR_OR_CENTRAL and sender.startswith(_CENTRAL):
+    if sender.startswith(_CENTRAL) and (verb.question or verb.asker is Asker.ADMINISTRATOR_OR_CENTRAL):
         return None
     why = lists.refusal(_level(verb), sender, administrator=sender in administrators)
     return Answer(ok=False, code=DENIED, text=f"{what}: {why}", remedy=LISTS_REMEDY) if why else None

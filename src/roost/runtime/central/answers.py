@@ -80,6 +80,9 @@ class CentralAnswers(RequestAnswers):
             case central.ExplainSlot():
                 trail = None if daemon.last is None else daemon.last.trail
                 return None if trail is None else _bounded(trail.about_slot, request.slot)
+            case central.QueueInstances():
+                await daemon.deciding.over()
+                return await daemon.cell.queue_instances()
             case central.Users():
                 if not daemon.deciding.under_way:
                     daemon.matchmaker.charge(self._table, daemon.clock.now(), at_once=True)

@@ -33,6 +33,7 @@ from roost.runtime.causes import bracketed
 from roost.runtime.central.answers import CentralAnswers
 from roost.runtime.central.audit import CentralAudit
 from roost.runtime.central.bookings import Bookings
+from roost.runtime.central.cell import CellDesk
 from roost.runtime.central.defragmenter import Defragmenter
 from roost.runtime.central.matchmaker import ACCOUNTS_EVERY_S, Matchmaker
 from roost.runtime.daemon_ads import central_identity
@@ -88,6 +89,7 @@ class CentralDaemon:
         self.lanes = Lanes(bus, self.answers.on_ask)
         self.request_time_max_s = time_max_of(config)
         self._bookings = Bookings()
+        self.cell = CellDesk(self)
         self.deciding = Deciding()
         #: Job attributes that matching depends on; None while there was no cycle.
         self._significant: list[str] | None = None
@@ -269,7 +271,7 @@ class CentralDaemon:
 
     def _demand(self, message: m.Demand, sender: str) -> None:
         heard = self._bookings.wanted(message, sender)
-        if heard.begins:
+        if self.cell.heard(sender, message.cell) or heard.begins:
             self.matchmaker.told = False
             self.spawn(self._repeat_significant())
         now = self.clock.now()
@@ -319,6 +321,7 @@ class CentralDaemon:
     async def _tell_significant(self) -> None:
         names = self.matchmaker.news(self.table)
         if names is not None:
+            names = (*names, *self.cell.significant)
             before, self._significant = self._significant, list(names)
             if before is not None and before != self._significant:
                 self._settled_at = asyncio.get_running_loop().time() + SETTLED_S
@@ -333,13 +336,22 @@ class CentralDaemon:
 
     async def _cycle(self) -> None:
         await self._tell_significant()
-        snapshot = self._snapshot()
+        snapshot = self.snapshot()
         for schedd, question in self._bookings.questions().items():
             await self.bus.send(self.subjects.given(schedd, self.context.name), question)
         if not snapshot.demands:
             return
+        active = self.cell.active
+        if self.cell.governs and active is None:
+            # It is on its way, and asks for a cycle when it is here.
+            return
         async with self.deciding.decision():
-            plan, self.last_s = await in_slices(self.matchmaker.cycle(snapshot, self.table))
+            if active is None:
+                steps = self.matchmaker.cycle(snapshot, self.table)
+            else:
+                self.matchmaker.charge(self.table, snapshot.now)
+                steps = self.cell.cycle(active, snapshot, self.matchmaker.significant)
+            plan, self.last_s = await in_slices(steps)
             self.last = plan
             self.cycles += 1
             await self._deliver(plan)
@@ -347,7 +359,8 @@ class CentralDaemon:
         if plan.matches:
             _log.info("cycle %d: %s in %.1f ms", self.cycles, dict(plan.record), self.last_s * 1000)
 
-    def _snapshot(self) -> Snapshot:
+    def snapshot(self) -> Snapshot:
+        """The pool as a cycle that begins now sees it."""
         now = self.clock.now()
         self._bookings.tidy(now)
         return Snapshot(
@@ -405,6 +418,7 @@ class CentralDaemon:
                     claim_id=match.claim_id,
                     slot_ad=ad_data(self.matchmaker.handed_out(match.slot_ad or kept.ad)),
                     preempts=match.preempts,
+                    task={} if match.pledge is None or match.pledge.task is None else ad_data(match.pledge.task),
                 )
             )
         rejected: dict[str, dict[str, str]] = {}

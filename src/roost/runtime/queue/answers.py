@@ -63,7 +63,7 @@ class QueueAnswers(RequestAnswers):
         """The reply to a request."""
         match request:
             case queue.Submit():
-                return self._submit(request, sender, reply, request_id)
+                return await self._submit(request, sender, reply, request_id)
             case queue.Query():
                 return await self._query(request, reply)
             case queue.Overview():
@@ -112,13 +112,16 @@ class QueueAnswers(RequestAnswers):
 
     # -- changes -------------------------------------------------------------------------------------
 
-    def _submit(self, asked: queue.Submit, sender: str, reply: str, request_id: str) -> Later:
+    async def _submit(self, asked: queue.Submit, sender: str, reply: str, request_id: str) -> Later | Answer:
         try:
             clusters = [ClusterPlan.from_data(data) for data in asked.clusters]
         except PlanError as error:
             raise BadRequest(f"submit.clusters: {error}") from None
         if not sum(each.count for each in clusters):
             raise BadRequest("nothing is submitted")
+        refused = await self.cell.refusal(clusters)
+        if refused is not None:
+            return refused
         self._daemon.feed(
             ev.Submitted(clusters=tuple(clusters), owner=sender, reply_to=self._reply_to(reply), request=request_id)
         )

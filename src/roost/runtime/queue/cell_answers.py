@@ -7,9 +7,12 @@ change is made at a time; a change that was planned on another revision of the c
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
+from roost.classad.values import fold
 from roost.model.audit import AuditKind, AuditRecord, clipped, some
+from roost.model.cell_requests import ASKED
 from roost.runtime.queue.cell_store import CellCommit, KeptCell
 from roost.wire.audit import audit_data
 from roost.wire.messages import Answer
@@ -25,14 +28,22 @@ from roost.wire.structs import data_of
 
 if TYPE_CHECKING:
     from roost.gridengine.difference import Change
+    from roost.gridengine.pool.requests import Reader
     from roost.gridengine.problems import Refused
     from roost.runtime.queue.daemon import ScheddDaemon
+    from roost.schedd.submit import ClusterPlan
 
 #: Problems of a refused change that an answer names.
 PROBLEMS_MAX: Final = 50
 #: Codes of refusals.
 REFUSED: Final = "cell-refused"
 CHANGED_SINCE: Final = "cell-changed-since"
+#: As of other submissions that are refused.
+NOT_ADMITTED: Final = "not-admitted"
+#: Folded names of attributes that ask a cell for something.
+_ASKED: Final = frozenset(fold(name) for name in ASKED)
+#: What is wrong with a submission, told at once.
+_COMPLAINTS_MAX: Final = 5
 
 
 class CellAnswers:
@@ -42,6 +53,28 @@ class CellAnswers:
         self._daemon = daemon
         self._one_at_a_time = asyncio.Lock()
         self._kept: KeptCell | None = None
+        #: Reads requests to the present cell; None until a job makes one.
+        self._reader: Reader | None = None
+
+    def begin(self, kept: KeptCell) -> None:
+        """Go on with the cell that was kept."""
+        self._kept = kept
+        self._daemon.queue.holder.cell = kept.revision
+
+    async def refusal(self, clusters: Sequence[ClusterPlan]) -> Answer | None:
+        """Why jobs are not taken that ask a cell for something; None if they are, or ask for nothing."""
+        if not any(_asks(one) for one in clusters):
+            return None
+        kept = await self._present()
+        if not kept.revision:
+            text = f"the pool has no Grid Engine cell, and the job asks for {', '.join(_names(clusters))}"
+            remedy = "leave it out, or have an administrator give the pool a cell with `roost cell import`"
+            return Answer(ok=False, code=NOT_ADMITTED, text=text, remedy=remedy)
+        self._reader, found = await asyncio.to_thread(_complaints, self._reader, kept.files, clusters)
+        if not found:
+            return None
+        remedy = "`roost cell export` writes what the cell has"
+        return Answer(ok=False, code=NOT_ADMITTED, text="; ".join(found), remedy=remedy)
 
     async def read(self) -> Answer:
         """The texts of the cell."""
@@ -93,8 +126,46 @@ class CellAnswers:
         )
         noted = await self._daemon.on_store(self._daemon.store.keep_cell, commit)
         self._kept = KeptCell(revision=revision, files=after)
+        self._reader = None
+        self._daemon.queue.holder.cell = revision
         self._daemon.tell(noted)
+        self._daemon.demands.soon()
         return Answer(data=CellChanged(revision=revision, changes=told))
+
+
+def _asks(cluster: ClusterPlan) -> bool:
+    return not _ASKED.isdisjoint(cluster.common.cells) or not _ASKED.isdisjoint(cluster.varying)
+
+
+def _names(clusters: Sequence[ClusterPlan]) -> list[str]:
+    """The attributes that ask for something, as they are spelled."""
+    found = {key for one in clusters for key in (*one.common.cells, *one.varying)}
+    return [name for name in ASKED if fold(name) in found]
+
+
+def _complaints(
+    reader: Reader | None, files: Mapping[str, str], clusters: Sequence[ClusterPlan]
+) -> tuple[Reader, list[str]]:
+    """What reads requests to a cell, and what is wrong with those of the jobs of clusters."""
+    from roost.gridengine.cell import read_cell
+    from roost.gridengine.pool.requests import Reader
+
+    reader = reader or Reader(read_cell(files), lambda user: ())
+    found: dict[str, None] = {}
+    for cluster in clusters:
+        apart = not _ASKED.isdisjoint(cluster.varying)
+        seen: set[tuple[str, ...]] = set()
+        for index in range(cluster.count if apart else 1):
+            ad = cluster.common.copy()
+            for name, cell in cluster.differences(index).items() if apart else ():
+                ad.put(name, cell)
+            asked = tuple(str(ad.get(name, "")) for name in ASKED)
+            if asked not in seen:
+                seen.add(asked)
+                found.update(dict.fromkeys(reader.complaints(ad)))
+            if len(found) >= _COMPLAINTS_MAX:
+                return reader, list(found)
+    return reader, list(found)
 
 
 def _changed(files: Any, asked: ChangeCell) -> tuple[dict[str, str], tuple[Change, ...]] | Answer:

@@ -164,6 +164,7 @@ class ScheddDaemon:
     def _restore(self) -> None:
         try:
             kept = self.store.load()
+            self.answers.cell.begin(self.store.cell())
             self.copies.begin(kept, self.store)
         except StoreError as error:
             raise ConfigurationRefused(str(error)) from None

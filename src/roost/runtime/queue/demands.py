@@ -104,6 +104,7 @@ class Demands:
                 heard=self.heard,
                 declined=declined,
                 apart=self._daemon.queue.apart,
+                cell=self._daemon.queue.holder.cell,
             ),
         )
         await self.tell_own_ad()

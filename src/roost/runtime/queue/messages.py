@@ -145,6 +145,7 @@ def _match(match: m.Match) -> ev.MatchGiven:
         node=match.node,
         claim_id=match.claim_id,
         slot_ad=ad_from(match.slot_ad, "slot_ad"),
+        task=ad_from(match.task, "task") if match.task else None,
     )
 
 

@@ -110,6 +110,11 @@ SIMPLE: Final[tuple[Command, ...]] = (
     *_rows(
         Kind.UNQUOTED,
         """
+        cell_resources             CellResources
+        cell_soft_resources        CellSoftResources
+        cell_queues                CellQueues
+        cell_soft_queues           CellSoftQueues
+        cell_project               CellProject
         batch_name                 JobBatchName  batchname
         transfer_output_remaps     TransferOutputRemaps
         output_destination         OutputDestination

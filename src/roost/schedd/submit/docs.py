@@ -74,6 +74,11 @@ retry_request_memory_max | MaxRequestMemory | The most to ask for.
 image_size, disk_usage | ImageSize, DiskUsage | What the job is known to need; default: the size of its files.
 concurrency_limits | ConcurrencyLimits | Names of limits, or `name:amount`.
 concurrency_limits_expr | ConcurrencyLimits | The same as an expression.
+cell_resources | CellResources | In a pool with a Grid Engine cell: what `qsub -l` takes, such as `mem=2G,licence=1`.
+cell_soft_resources | CellSoftResources | What is preferred: `qsub -soft -l`.
+cell_queues | CellQueues | Queues, instances and queue domains that may run it: `qsub -q`.
+cell_soft_queues | CellSoftQueues | Those that are preferred: `qsub -soft -q`.
+cell_project | CellProject | The project it counts for: `qsub -P`.
 """,
     "Whom it counts for": """
 priority, prio | JobPrio | Among your own jobs; higher goes first.

@@ -138,6 +138,27 @@ class ExplainSlot(Request[Record | None]):
     slot: str
 
 
+class QueueInstance(Struct):
+    """A queue instance of the pool's Grid Engine cell, as `qstat -f` lists it."""
+
+    name: str
+    #: B for batch, I for interactive, C for checkpointing, P for parallel jobs.
+    types: str
+    used: int
+    total: int
+    #: None if its host does not report it.
+    load: float | None
+    architecture: str
+    #: Letters.
+    states: str
+    #: Why it takes no jobs, a sentence each.
+    reasons: tuple[str, ...] = ()
+
+
+class QueueInstances(Request[list[QueueInstance]]):
+    """The queue instances of the pool's Grid Engine cell; no rows if the pool has none."""
+
+
 class Users(Request[list[AdData]]):
     """The accounts of users: priorities, factors, usage."""
 
@@ -187,6 +208,7 @@ CENTRAL: Final = table(
     question("cycle", Cycle, "the last matchmaking cycle"),
     question("explain-job", ExplainJob, "why a job is not matched"),
     question("explain-slot", ExplainSlot, "why a slot is not matched"),
+    question("queue-instances", QueueInstances, "the queue instances of the pool's Grid Engine cell"),
     question("userprio", Users, "priorities and usage of users"),
     Verb(
         "userprio-set", ChangeUser, Asker.ADMINISTRATOR,

@@ -1,0 +1,409 @@
+"""A cycle of a pool that runs by a cell: the matchmaker's snapshot in, the matchmaker's plan out.
+
+1. The tasks that run are the claimed slots with a `CellTask`, and the tasks of matches that were handed out and whose
+   slots do not say so yet.
+2. Each group of idle jobs that the queues tell apart is a job; several processes of a cluster are an array.
+3. The scheduling run decides which queue instance each job gets.
+4. A task starts on a slot of its host's machine that offers itself and agrees with the job. A partitionable slot is
+   given away once in a cycle, for its machine names its next claim only when it has cut a part for the one before.
+   Other tasks of the run that were to start there wait for the next cycle.
+
+What it does not do
+    Parallel jobs: a job that asks for more than one core waits, and says so. Concurrency limits, fair-share priorities,
+    group quotas and preemption of the matchmaker: the cell's own policies take their place. Suspensions of the plan are
+    not carried out yet.
+"""
+
+from __future__ import annotations
+
+import datetime
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import numpy as np
+
+from roost.classad import ClassAd
+from roost.gridengine.cell import Cell
+from roost.gridengine.host import GLOBAL
+from roost.gridengine.instances import QueueInstance, Resolver, resolve
+from roost.gridengine.pool.hosts import Hosts, load_values
+from roost.gridengine.pool.requests import Groups, Reader
+from roost.gridengine.pool.tasks import cluster_of, instance_of, running_task, task_ad
+from roost.gridengine.scheduling import (
+    HostReport,
+    NotScheduled,
+    PendingJob,
+    Plan,
+    RunningTask,
+    running,
+)
+from roost.gridengine.scheduling import Snapshot as CellSnapshot
+from roost.gridengine.scheduling.loads import host_of
+from roost.model.cell_requests import TASK
+from roost.negotiator.snapshot import Match, Pledge, Rejection, Request, Snapshot, SubmitterDemand
+from roost.negotiator.snapshot import Plan as Matches
+from roost.negotiator.timing import Steps
+from roost.schedd.idle import Autoclusters
+
+#: States of slots that somebody has.
+_TAKEN: Final = frozenset(("Claimed", "Preempting", "Matched"))
+#: Slots that are looked at in a step.
+_STEP: Final = 256
+#: A run looks at so many tasks of an array more than may start in it.
+_TASKS_MORE: Final = 1
+_EPOCH: Final = datetime.datetime(1970, 1, 1)
+#: `qsub -p`
+_PRIORITIES: Final = (-1023, 1024)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ActiveCell:
+    """The cell that a pool runs by."""
+
+    revision: int
+    cell: Cell
+    instances: tuple[QueueInstance, ...]
+
+    @classmethod
+    def of(cls, revision: int, cell: Cell) -> ActiveCell:
+        """A cell with its instances."""
+        return cls(revision=revision, cell=cell, instances=resolve(cell))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Seat:
+    """A slot that may be given away."""
+
+    slot: str
+    row: int
+    partitionable: bool
+    #: Tasks of one slot that it has room for.
+    room: int
+
+
+@dataclass(slots=True)
+class Floor:
+    """The machines of the pool as hosts of the cell."""
+
+    seats: dict[str, list[Seat]] = field(default_factory=dict)
+    #: Host to the ad of one slot of its machine.
+    machines: dict[str, ClassAd] = field(default_factory=dict)
+    #: Ads of tasks that run or are about to, and when they started, epoch s.
+    tasks: list[tuple[ClassAd, float]] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    """A group of idle jobs as a job of the run."""
+
+    demand: SubmitterDemand
+    request: Request
+
+    @property
+    def key(self) -> tuple[str, int]:
+        return self.demand.schedd, self.request.autocluster
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CellRecord:
+    """What a cycle leaves behind for those who ask why."""
+
+    at: float
+    revision: int
+    plan: Plan | None
+    #: By queue and autocluster: the number in the plan.
+    numbers: Mapping[tuple[str, int], int] = field(default_factory=dict)
+    #: By queue and autocluster: why the run did not look at jobs, or could not start them where it wanted to.
+    apart: Mapping[tuple[str, int], str] = field(default_factory=dict)
+
+    def about_request(self, schedd: str, submitter: str, autocluster: int) -> dict[str, Any] | None:
+        """Why a request got nothing; None if the cycle was not asked for it."""
+        key = schedd, autocluster
+        if key not in self.numbers and key not in self.apart:
+            return None
+        number = self.numbers.get(key, -1)
+        priority = None if self.plan is None else self.plan.priorities.get(number)
+        return {
+            "at": self.at,
+            "cell": {
+                "revision": self.revision,
+                "reasons": list(self.reasons(key)),
+                "priority": None if priority is None else priority.priority,
+            },
+        }
+
+    def reasons(self, key: tuple[str, int]) -> Iterator[str]:
+        """Why jobs wait, a sentence each, as `qstat -j` prints them."""
+        if key in self.apart:
+            yield self.apart[key]
+        if self.plan is not None and key in self.numbers:
+            yield from self.plan.scheduling_info(self.numbers[key])
+
+    def about_slot(self, slot: str) -> dict[str, Any] | None:
+        """Slots take part through their hosts: a run has no verdict on one of them."""
+        return None
+
+
+def cell_cycle(active: ActiveCell, snapshot: Snapshot, groups: Groups, significant: Sequence[str]) -> Steps[Matches]:
+    """Decide what the pool's idle jobs get, in steps between which nothing may change that they are about.
+
+    `significant` are the attributes of jobs that the policies of machines ask for.
+    """
+    hosts = Hosts(active.cell, active.instances)
+    found = yield from floor(snapshot, hosts)
+    reader, verdicts = Reader(active.cell, groups), _Verdicts(snapshot, found, significant)
+    wanted: list[_Wanted] = []
+    apart: dict[tuple[str, int], str] = {}
+    for demand in snapshot.demands:
+        for request in demand.requests:
+            each = _Wanted(demand, request)
+            why = _misfit(request.ad)
+            if why:
+                apart[each.key] = why
+            else:
+                wanted.append(each)
+    wanted.sort(key=lambda each: (_number(each.request.ad, "QDate"), *_job(each.request.job), *each.key))
+    limit = active.cell.scheduler.max_pending_tasks_per_job + _TASKS_MORE
+    jobs: dict[int, _Wanted] = dict(enumerate(wanted, 1))
+    pending: list[PendingJob] = []
+    for number, each in jobs.items():
+        pending.append(_pending(number, each.request, reader, verdicts, limit))
+        yield
+    clusters = {(each.demand.schedd, _job(each.request.job)[0]): number for number, each in jobs.items()}
+    told = cell_snapshot(active, snapshot, found, pending, clusters)
+    try:
+        plan = yield from running(told)
+    except NotScheduled as refusal:
+        apart.update({each.key: str(refusal) for each in wanted})
+        return _plan(active, snapshot, found, None, jobs, (), apart)
+    starts = _starts(active, snapshot, found, plan, jobs, pending, verdicts)
+    return _plan(active, snapshot, found, plan, jobs, starts, apart)
+
+
+# -- machines ---------------------------------------------------------------------------------------------------------
+
+
+def floor(snapshot: Snapshot, hosts: Hosts) -> Steps[Floor]:
+    """Look at all slots."""
+    found, table = Floor(), snapshot.slots
+    for row, name in enumerate(map(str, table.keys())):
+        if row % _STEP == 0:
+            yield
+        ad = table.ad(name)
+        host = hosts.of(str(ad.get("Machine", "")))
+        task = ad.get(TASK)
+        if isinstance(task, ClassAd):
+            found.tasks.append((task, _number(ad, "JobStart") or _number(task, "Granted")))
+        if host is None:
+            continue
+        found.machines.setdefault(host, ad)
+        seats = found.seats.setdefault(host, [])
+        if name in snapshot.claims and name not in snapshot.promised and ad.get("State") not in _TAKEN:
+            partitionable = ad.get("PartitionableSlot") is True
+            room = int(_number(ad, "Cpus")) if partitionable else 1
+            if room > 0:
+                seats.append(Seat(slot=name, row=row, partitionable=partitionable, room=room))
+    found.tasks += [(each.task, snapshot.now) for each in snapshot.pledges if each.task is not None]
+    return found
+
+
+class _Verdicts:
+    """Which hosts' machines refuse a job; jobs that machines cannot tell apart are asked for once."""
+
+    def __init__(self, snapshot: Snapshot, floor: Floor, significant: Sequence[str]) -> None:
+        self._snapshot, self._kinds = snapshot, Autoclusters(significant)
+        size = len(snapshot.slots)
+        self._names = [host for host, seats in floor.seats.items() if seats]
+        #: Row to the place of its host in the names, -1 for a slot that is not to be given away.
+        self._hosts = np.full(size, -1, np.int64)
+        for place, host in enumerate(self._names):
+            for seat in floor.seats[host]:
+                self._hosts[seat.row] = place
+        self._known: dict[int, tuple[np.ndarray, frozenset[str]]] = {}
+
+    def _of(self, ad: ClassAd) -> tuple[np.ndarray, frozenset[str]]:
+        kind = self._kinds.of(ad)
+        if kind not in self._known:
+            mask = self._snapshot.slots.match(ad, self._snapshot.world) & (self._hosts >= 0)
+            taking = set(np.unique(self._hosts[mask]).tolist())
+            refused = frozenset(name for place, name in enumerate(self._names) if place not in taking)
+            self._known[kind] = mask, refused
+        return self._known[kind]
+
+    def refused(self, ad: ClassAd) -> frozenset[str]:
+        """The hosts that have slots to give away, and none for this job."""
+        return self._of(ad)[1]
+
+    def takes(self, ad: ClassAd, seat: Seat) -> bool:
+        """Whether a slot and a job agree."""
+        return bool(self._of(ad)[0][seat.row])
+
+
+def cell_snapshot(
+    active: ActiveCell,
+    snapshot: Snapshot,
+    floor: Floor,
+    pending: Sequence[PendingJob] = (),
+    clusters: Mapping[tuple[str, int], int] | None = None,
+) -> CellSnapshot:
+    """What the run sees; `clusters` gives the numbers of jobs that also wait, by queue and cluster."""
+    numbers = dict(clusters or {})
+    tasks: list[RunningTask] = []
+    for ad, started in floor.tasks:
+        number = numbers.setdefault(cluster_of(ad), len(numbers) + len(pending) + 1)
+        tasks.append(running_task(ad, number, started))
+    return CellSnapshot(
+        cell=active.cell,
+        instances=(*active.instances, *_orphans(active, [instance_of(ad) for ad, _ in floor.tasks])),
+        reports={
+            # A machine that is away for too long has no ads any more.
+            host: HostReport(time=snapshot.now, values=load_values(ad, active.cell.complexes))
+            for host, ad in floor.machines.items()
+        },
+        now=snapshot.now,
+        local_time=_EPOCH + datetime.timedelta(seconds=snapshot.now + snapshot.zone_offset_s),
+        states={one.name: "d" for one in active.instances if one.settings.initial_state == "disabled"},
+        running=tuple(tasks),
+        pending=tuple(pending),
+        seats={host: sum(seat.room for seat in seats) for host, seats in floor.seats.items()},
+    )
+
+
+def _orphans(active: ActiveCell, occupied: Sequence[str]) -> Iterator[QueueInstance]:
+    """Instances in which tasks run though the cell has them no more."""
+    known = {one.name for one in active.instances}
+    resolver = Resolver(active.cell)
+    for name in dict.fromkeys(occupied):
+        queue = active.cell.queues.get(name.partition("@")[0])
+        if name not in known and queue is not None:
+            yield resolver.instance(queue, host_of(name), orphaned=True)
+
+
+# -- jobs -------------------------------------------------------------------------------------------------------------
+
+
+def _misfit(ad: ClassAd) -> str:
+    """Why a job is none that a run could start; empty if it is."""
+    cpus = _number(ad, "RequestCpus")
+    if cpus > 1:
+        return f"asks for {cpus:g} cores, and pools start jobs of one slot only in a cell: request_cpus must be 1"
+    if isinstance(ad.get("ConcurrencyLimits"), str) and ad.get("ConcurrencyLimits"):
+        return (
+            "asks for concurrency_limits, which a pool with a cell does not count: "
+            f"ask with cell_resources for a consumable of {GLOBAL}"
+        )
+    return ""
+
+
+def _pending(number: int, request: Request, reader: Reader, verdicts: _Verdicts, limit: int) -> PendingJob:
+    ad, (_, first) = request.ad, _job(request.job)
+    several = first > 0 or request.count > 1
+    low, high = _PRIORITIES
+    return PendingJob(
+        number=number,
+        request=reader.request(ad, verdicts.refused(ad)),
+        submitted=_number(ad, "QDate"),
+        priority=max(low, min(high, int(_number(ad, "JobPrio")))),
+        tasks=tuple(range(first + 1, first + 1 + min(request.count, limit))) if several else (0,),
+    )
+
+
+# -- the plan ---------------------------------------------------------------------------------------------------------
+
+
+def _starts(
+    active: ActiveCell,
+    snapshot: Snapshot,
+    floor: Floor,
+    plan: Plan,
+    jobs: Mapping[int, _Wanted],
+    pending: Sequence[PendingJob],
+    verdicts: _Verdicts,
+) -> Iterator[tuple[int, Match | None]]:
+    """The number of the job of each dispatch, with its match; None for one that has to wait for its slot."""
+    given: set[str] = set()
+    nth: Counter[int] = Counter()
+    by_number = {job.number: job for job in pending}
+    for dispatch in plan.dispatches:
+        each, job = jobs[dispatch.job], by_number[dispatch.job]
+        ad = each.request.ad
+        host = host_of(dispatch.grants[0].instance)
+        seats = (one for one in floor.seats.get(host, ()) if one.slot not in given and verdicts.takes(ad, one))
+        seat = next(seats, None)
+        if seat is None:
+            yield dispatch.job, None
+            continue
+        given.add(seat.slot)
+        cluster, first = _job(each.request.job)
+        name = f"{cluster}.{first + nth[dispatch.job]}"
+        nth[dispatch.job] += 1
+        schedd, submitter = each.demand.schedd, each.demand.submitter
+        task = task_ad(dispatch, job, name=name, schedd=schedd, revision=active.revision, now=snapshot.now)
+        yield (
+            dispatch.job,
+            Match(
+                schedd=schedd,
+                submitter=submitter,
+                autocluster=each.request.autocluster,
+                job=each.request.job,
+                among=each.request.count,
+                slot=seat.slot,
+                node=snapshot.nodes[seat.slot],
+                claim_id=snapshot.claims[seat.slot],
+                pledge=Pledge(submitter=submitter, weight=1.0, task=task),
+            ),
+        )
+
+
+def _plan(
+    active: ActiveCell,
+    snapshot: Snapshot,
+    floor: Floor,
+    plan: Plan | None,
+    jobs: Mapping[int, _Wanted],
+    starts: Iterator[tuple[int, Match | None]] | tuple[()],
+    apart: dict[tuple[str, int], str],
+) -> Matches:
+    matches: list[Match] = []
+    for number, match in starts:
+        if match is None:
+            why = "the run has a slot for it, and its machine starts one job after another: it is next"
+            apart.setdefault(jobs[number].key, why)
+        else:
+            matches.append(match)
+    waiting = {} if plan is None else plan.waiting
+    numbers = {each.key: number for number, each in jobs.items() if plan is not None}
+    record = CellRecord(at=snapshot.now, revision=active.revision, plan=plan, numbers=numbers, apart=apart)
+    texts = dict(apart)
+    for key, number in numbers.items():
+        if number in waiting and key not in texts:
+            texts[key] = next(record.reasons(key), "no queue instance takes it now")
+    rejected = {key: Rejection(text=text) for key, text in texts.items()}
+    return Matches(
+        matches=tuple(matches),
+        rejected=rejected,
+        record={
+            "slots": len(snapshot.slots),
+            "available": sum(len(seats) for seats in floor.seats.values()),
+            "submitters": len(snapshot.demands),
+            "requests": len(jobs),
+            "matches": len(matches),
+            "rejected": len(rejected),
+            "cell_revision": active.revision,
+            "queue_instances": len(active.instances),
+            "tasks": len(floor.tasks),
+        },
+        trail=record,
+    )
+
+
+def _number(ad: ClassAd, name: str) -> float:
+    value = ad.eval(name)
+    return float(value) if isinstance(value, int | float) else 0.0
+
+
+def _job(name: str) -> tuple[int, int]:
+    cluster, _, proc = name.partition(".")
+    return int(cluster), int(proc)

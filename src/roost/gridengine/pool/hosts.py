@@ -1,0 +1,86 @@
+"""Machines of a pool as hosts of a cell: which is which, and the load values that they report.
+
+A machine is the host of its own name, in any case. If the cell has no host of that name, the first label counts on both
+sides, as long as it means one host. Load values are the attributes of a slot's ad that have the name of a complex,
+which programs of STARTD_CRON_JOBLIST can publish, and those that `_MEASURED` derives. Of the three averages of the load
+a machine knows the one over a minute, so it stands for all of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+from roost.classad import ClassAd
+from roost.classad.values import fold
+from roost.gridengine.cell import Cell
+from roost.gridengine.host import GLOBAL
+from roost.gridengine.instances import QueueInstance
+
+_ARCHITECTURES: Final = {"X86_64": "amd64", "INTEL": "x86", "AARCH64": "arm64", "ARM64": "arm64"}
+_SYSTEMS: Final = {"LINUX": "lx", "OSX": "darwin", "FREEBSD": "fbsd"}
+_MIB: Final = 2**20
+_KIB: Final = 2**10
+
+
+class Hosts:
+    """The hosts of a cell by the names of machines."""
+
+    def __init__(self, cell: Cell, instances: Iterable[QueueInstance]) -> None:
+        names = dict.fromkeys((*(name for name in cell.hosts if name != GLOBAL), *(one.host for one in instances)))
+        self._exact = {name.casefold(): name for name in names}
+        self._short: dict[str, str | None] = {}
+        for name in names:
+            label = name.casefold().partition(".")[0]
+            self._short[label] = None if label in self._short else name
+
+    def of(self, machine: str) -> str | None:
+        """The host that a machine is; None if it is none of the cell."""
+        name = machine.casefold()
+        return self._exact.get(name) or self._short.get(name.partition(".")[0])
+
+
+def load_values(ad: ClassAd, complexes: Iterable[str]) -> Mapping[str, str]:
+    """What a machine reports, by complex; `ad` is that of any slot of it."""
+    found = {name: text for name, text in _measured(ad).items() if text}
+    for name in complexes:
+        # `Arch` of a slot is not the complex `arch`.
+        if name in ad and ad.spelling(fold(name)) == name and (text := _text(ad.get(name))):
+            found[name] = text
+    return found
+
+
+def _measured(ad: ClassAd) -> dict[str, str]:
+    load, processors = _number(ad, "TotalLoadAvg"), _number(ad, "DetectedCpus")
+    memory_mb, swap_kb = _number(ad, "DetectedMemory"), _number(ad, "TotalVirtualMemory")
+    found: dict[str, str] = {"arch": _architecture(ad)}
+    if processors:
+        found["num_proc"] = f"{processors:.0f}"
+    if load is not None:
+        for name in ("load_short", "load_medium", "load_long", "load_avg"):
+            found[name] = f"{load:.6f}"
+            found[f"np_{name}"] = f"{load / (processors or 1.0):.6f}"
+    if memory_mb is not None:
+        found["mem_total"] = f"{memory_mb * _MIB:.0f}"
+    if swap_kb is not None:
+        found["swap_total"] = f"{swap_kb * _KIB:.0f}"
+        found["virtual_total"] = f"{swap_kb * _KIB + (memory_mb or 0.0) * _MIB:.0f}"
+    return found
+
+
+def _architecture(ad: ClassAd) -> str:
+    system, machine = ad.get("OpSys"), ad.get("Arch")
+    if not isinstance(system, str) or not isinstance(machine, str):
+        return ""
+    return f"{_SYSTEMS.get(system.upper(), system.lower())}-{_ARCHITECTURES.get(machine.upper(), machine.lower())}"
+
+
+def _number(ad: ClassAd, name: str) -> float | None:
+    value = ad.get(name)
+    return float(value) if value.__class__ in (int, float) else None
+
+
+def _text(value: object) -> str:
+    if isinstance(value, bool):
+        return "TRUE" if value else "FALSE"
+    return value if isinstance(value, str) else f"{value}" if isinstance(value, int | float) else ""
