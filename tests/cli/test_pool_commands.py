@@ -268,10 +268,10 @@ def test_reconfig_tells_what_daemons_made_of_it(desk: Desk) -> None:
 def test_ads_of_ones_own_come_and_go(desk: Desk) -> None:
     path = desk.pool.work / "ads"
     path.write_text('Name = "matlab"\nFree = 3\n\nName = "ansys"\nFree = 1\n')
-    assert desk("advertise", str(path), "--kind", "License")[0] == "2 ads taken\n"
+    assert desk("advertise", str(path), "--kind", "License")[0] == "2 ads published\n"
     assert [ad["Name"] for ad in desk.json("advertise", "--list", "License")] == ["matlab", "ansys"]
-    assert desk("advertise", "--gone", "matlab")[0] == "1 ad taken out\n"
-    assert desk("advertise", "--gone", "ansys", "--kind", "Printer", status=1)[0] == "0 ads taken out\n"
+    assert desk("advertise", "--gone", "matlab")[0] == "1 ad withdrawn\n"
+    assert desk("advertise", "--gone", "ansys", "--kind", "Printer", status=1)[0] == "0 ads withdrawn\n"
     (ansys,) = desk.json("advertise", "--list", "license")
     assert (ansys["AuthenticatedIdentity"], ansys["AdvertisedByAdministrator"]) == (getpass.getuser(), True)
     assert "only daemons publish" in desk("advertise", str(path), "--kind", "machine", status=2)[1]

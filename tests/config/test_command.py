@@ -46,7 +46,7 @@ def test_explain_shows_places_and_steps(root: Path, capsys: pytest.CaptureFixtur
     out = capsys.readouterr().out
     assert f"{root}:3:1  <$(A)>" in out
     assert f"$(A) is 12 [{root.parent}/d/10:1:1]" in out
-    assert "with its earlier value put in: 12" in out
+    assert "with its earlier value inserted: 12" in out
 
 
 def test_check_prints_all_errors_and_has_status_one(root: Path, capsys: pytest.CaptureFixture[str]) -> None:

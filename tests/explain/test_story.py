@@ -23,7 +23,7 @@ def told(ad: dict[str, Any]) -> list[str]:
 
 
 def test_a_job_hears_of_a_decision_that_kept_its_submitter_out_while_it_was_there() -> None:
-    assert told({"QDate": 10}) == ["1 submitter kept out of matchmaking of anybody"]
+    assert told({"QDate": 10}) == ["1 submitter kept out of matchmaking of any user"]
     assert told({"QDate": 30}) == []
     assert told({"QDate": 1, "CompletionDate": 4}) == []
 

@@ -57,7 +57,7 @@ def test_a_cell_is_taken_over_changed_and_written_out(start: Callable[..., Pool]
     slots(changed, 5)
     plan = "~ cluster queue short.q\n    slots: 4,[@new=8],[@gpu=8] -> 5\n1 to modify\n"
     assert pool("cell", "diff", str(changed), status=1) == plan
-    assert pool("cell", "apply", "--plan", str(changed)) == f"{plan}nothing is changed: --plan\n"
+    assert pool("cell", "apply", "--plan", str(changed)) == f"{plan}nothing was changed (--plan)\n"
     assert pool("cell", "apply", str(changed)) == f"{plan}the pool's cell has revision 2\n"
     assert pool("cell", "apply", str(changed)) == "no difference\n"
 

@@ -158,7 +158,7 @@ def test_whoever_interrupts_a_run_is_told_how_far_it_came(
     config.write_text("use POLICY : Desktop\n")
     with pytest.raises(KeyboardInterrupt):
         _command(*f"simulate --config {config} --machines 1 --days 0.1 --no-progress --out {tmp_path}/out".split())
-    assert f"interrupted at 25%: what is in {tmp_path}/out is not whole" in capsys.readouterr().err
+    assert f"interrupted at 25%: the files in {tmp_path}/out are incomplete" in capsys.readouterr().err
 
 
 def test_a_policy_that_cannot_be_read_is_refused(tmp_path: Path) -> None:

@@ -60,7 +60,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         add_choice(parser)
         if name != "edit":
             parser.add_argument(
-                "--reason", metavar="TEXT", default="", help="why; it is kept with the job and in its log"
+                "--reason", metavar="TEXT", default="", help="the reason, kept with the job and in its log"
             )
         else:
             parser.add_argument(
@@ -72,17 +72,17 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
             )
         if name == "rm":
             parser.add_argument(
-                "-x", "--at-once", action="store_true", help="out of the queue at once, even if it is still running"
+                "-x", "--at-once", action="store_true", help="remove from the queue at once, even if still running"
             )
         if name == "vacate":
-            parser.add_argument("--fast", action="store_true", help="kill the jobs, without time for their own end")
+            parser.add_argument("--fast", action="store_true", help="kill the jobs, without time to end by themselves")
 
 
 def add_choice(parser: argparse.ArgumentParser) -> None:
     """The options that choose jobs."""
     parser.add_argument("job", nargs="*", help="job (12.0), cluster (12) or user")
     parser.add_argument("--constraint", metavar="EXPR", help="jobs for which this is true")
-    parser.add_argument("--all", action="store_true", help="all jobs that one may act upon")
+    parser.add_argument("--all", action="store_true", help="all jobs that you may act on")
 
 
 def chosen(args: argparse.Namespace) -> queue.ChosenFields:

@@ -16,14 +16,14 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     """Add ``advertise``."""
     parser = subparsers.add_parser(
         "advertise",
-        help="tell the pool of something by an ad",
-        description="Put ads into the pool's table; each needs MyType and Name. Ads of slots are their machines'. An "
-        "ad belongs to the user who advertises it. What is not told again within CLASSAD_LIFETIME is forgotten.",
+        help="publish ads in the pool",
+        description="Publish ads in the pool; each needs MyType and Name. Only machines publish ads of slots. An ad "
+        "belongs to the user who publishes it, and expires unless it is published again within CLASSAD_LIFETIME.",
     )
     add_pool_options(parser)
-    parser.add_argument("file", nargs="?", default="-", help="ads, an empty line between two; - for standard input")
-    parser.add_argument("--kind", metavar="TYPE", help="MyType of ads that have none, or of those to take out")
-    parser.add_argument("--gone", metavar="NAME", action="append", help="take the ads of that name out again")
+    parser.add_argument("file", nargs="?", default="-", help="ads, separated by empty lines; - for standard input")
+    parser.add_argument("--kind", metavar="TYPE", help="MyType of ads that have none, or of those to withdraw")
+    parser.add_argument("--gone", metavar="NAME", action="append", help="withdraw the ads with that name")
     parser.add_argument("--list", metavar="TYPE", help="print the ads of a type instead")
 
 
@@ -39,9 +39,9 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         print_json(data_of(done))
     elif args.gone:
-        say(f"{counted(done.gone, 'ad')} taken out")
+        say(f"{counted(done.gone, 'ad')} withdrawn")
     else:
-        say(f"{counted(done.taken, 'ad')} taken")
+        say(f"{counted(done.taken, 'ad')} published")
     if args.gone and not done.gone:
         complain("no ad has that name")
     return Exit.OK if done.taken or done.gone else Exit.NO

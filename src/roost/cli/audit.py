@@ -56,7 +56,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.add_argument("--job", metavar="ID", help="about a job (12.0) or a cluster (12)")
     parser.add_argument("--knob", metavar="NAME", help="decided by the expression of that name")
     parser.add_argument("--configuration", metavar="DIGEST", help="taken under that configuration")
-    parser.add_argument("--long", action="store_true", help="everything that is on record of each")
+    parser.add_argument("--long", action="store_true", help="all that is recorded of each")
     parser.add_argument(
         "-n", "--limit", metavar="N", type=int, default=40, help="at most N decisions; 0 for all (default: 40)"
     )
@@ -80,7 +80,7 @@ def run(args: argparse.Namespace) -> int:
     if not records:
         complain("no such decision is on record")
     elif args.limit and len(records) == args.limit:
-        complain(f"these are the last {args.limit}: -n 0 shows all, --since and the like fewer")
+        complain(f"showing the last {args.limit}: -n 0 shows all, --since and other options select fewer")
     return Exit.OK if records else Exit.NO
 
 

@@ -32,29 +32,29 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     """Add ``cell`` and its commands."""
     parser = subparsers.add_parser("cell", help="check, compare and apply configurations of Grid Engine cells")
     commands = parser.add_subparsers(dest="cell_command", required=True, metavar="COMMAND")
-    text = "report what is wrong in a cell, with a status of 1 if there are errors"
+    text = "check a cell; exit with status 1 if there are errors"
     checking = commands.add_parser("check", help=text, description=text)
     checking.add_argument("path", metavar="DIR", help="directory or tar archive; - is standard input")
     checking.add_argument(
-        "--level", choices=[str(one) for one in Severity], default="warning", help="least severity shown and counted"
+        "--level", choices=[str(one) for one in Severity], default="warning", help="lowest severity shown and counted"
     )
     checking.add_argument("--strict", action="store_true", help="count warnings as errors")
     checking.add_argument("--json", action="store_true", help="print one JSON document")
-    text = "what must change for the pool's cell, or OLD, to become NEW, with a status of 1 if anything must"
+    text = "list what turns the pool's cell, or OLD, into NEW; exit with status 1 if they differ"
     comparing = commands.add_parser(
         "diff", help=text, description=text, usage="%(prog)s [-h] [--home DIR] [--json] [OLD] NEW"
     )
-    comparing.add_argument("before", metavar="OLD", help="directory or tar archive; without it the cell of the pool")
+    comparing.add_argument("before", metavar="OLD", help="directory or tar archive (default: the cell of the pool)")
     comparing.add_argument("after", nargs="?", metavar="NEW", help="directory or tar archive; - is standard input")
     add_pool_options(comparing)
     _add_pool_commands(commands)
-    text = "the rules of check, or the page of one"
+    text = "list the rules of check, or print the page of one"
     rules = commands.add_parser("rules", help=text, description=text)
-    rules.add_argument("code", nargs="?", metavar="CODE", help="rule whose page is printed")
+    rules.add_argument("code", nargs="?", metavar="CODE", help="rule to explain")
 
 
 def _add_pool_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    taking = commands.add_parser("import", help="give a cell, or an object of it, to the pool")
+    taking = commands.add_parser("import", help="import a cell, or one object of it, into the pool")
     taking.add_argument(
         "path", metavar="PATH", help="directory, tar archive, or file that qconf -s… printed; - is standard input"
     )
@@ -63,9 +63,9 @@ def _add_pool_commands(commands: argparse._SubParsersAction[argparse.ArgumentPar
     making.add_argument("path", metavar="DIR", help="directory or tar archive; - is standard input")
     making.add_argument("--plan", action="store_true", help="only show what would change")
     writing = commands.add_parser("export", help="write the pool's cell into a directory")
-    writing.add_argument("path", metavar="DIR", help="directory, which is made if it is not there")
-    telling = commands.add_parser("log", help="who changed the pool's cell, when and how")
-    telling.add_argument("--limit", type=int, default=20, metavar="N", help="at most so many changes, the last first")
+    writing.add_argument("path", metavar="DIR", help="directory; created if it does not exist")
+    telling = commands.add_parser("log", help="show who changed the pool's cell, when and how")
+    telling.add_argument("--limit", type=int, default=20, metavar="N", help="at most N changes, newest first")
     listing = commands.add_parser("queues", help="list the queue instances of the pool's cell, as qstat -f does")
     for parser in (taking, making, writing, telling, listing):
         add_pool_options(parser)

@@ -58,7 +58,7 @@ def _text(data: bytes, name: str) -> str:
     try:
         return data.decode()
     except UnicodeDecodeError:
-        raise Unreadable(f"{name} is not a text in UTF-8") from None
+        raise Unreadable(f"{name} is not UTF-8 text") from None
 
 
 def _directory(path: Path) -> dict[str, str]:

@@ -74,7 +74,7 @@ def take(args: argparse.Namespace) -> int:
         present = looked_at(pool)
         if given.whole and present.files and not args.replace:
             hint = "`roost cell apply` makes it the same as a directory, `--replace` replaces it"
-            raise Unreadable(f"the pool has a cell already, of revision {present.revision}; {hint}")
+            raise Unreadable(f"the pool already has a cell, revision {present.revision}; {hint}")
         left_out = sorted(set(given.files) & set(NOT_OBJECTS))
         if left_out and not args.json:
             print(f"not part of a cell, and left out: {', '.join(left_out)}")
@@ -87,7 +87,7 @@ def apply(args: argparse.Namespace) -> int:
     """Run ``apply``."""
     given = source(args.path)
     if not given.whole:
-        raise Unreadable(f"{args.path} is one object; `roost cell import` takes it")
+        raise Unreadable(f"{args.path} is a single object: use `roost cell import`")
     return with_pool(args, lambda pool: _change(pool, present := looked_at(pool), wanted(given, present), args))
 
 
@@ -109,7 +109,7 @@ def _change(pool: Pool, present: PoolCell, cell: Cell, args: argparse.Namespace)
         done = revision != present.revision
         print_json({"revision": revision, "done": done, "changes": [change_document(one) for one in changed.changes]})
     elif plan_only:
-        print("nothing is changed: --plan")
+        print("nothing was changed (--plan)")
     elif revision != present.revision:
         print(f"the pool's cell has revision {revision}")
     return 0

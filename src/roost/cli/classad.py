@@ -19,7 +19,7 @@ from roost.cli.terminal import CommandError, Exit, complain, say, width
 Command: TypeAlias = "Callable[[argparse.Namespace], int]"
 
 _AD_HELP: Final = "an ad: a file, - for standard input, or its text: '[ … ]', '{ … }', 'Name = expression'"
-_EXPRESSION_HELP: Final = "expressions; without any (and without -f) they are read from standard input, one a line"
+_EXPRESSION_HELP: Final = "expressions (default, without -f: read from standard input, one per line)"
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -31,13 +31,13 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     )
     commands = parser.add_subparsers(dest="classad_command", metavar="COMMAND", title="commands", required=True)
     for name, help_text, declare in (
-        ("eval", "the values of expressions", _declare_eval),
-        ("parse", "check expressions and print them as they were understood", _declare_parse),
-        ("match", "whether a job and machines accept each other", _declare_match),
-        ("convert", "ads from one text form to another", _declare_convert),
-        ("flatten", "expressions with everything computed that one ad decides", _declare_flatten),
-        ("refs", "the attributes that expressions need", _declare_refs),
-        ("repl", "type expressions, see values", _declare_repl),
+        ("eval", "evaluate expressions", _declare_eval),
+        ("parse", "check expressions and print them as they were parsed", _declare_parse),
+        ("match", "tell whether a job and machines accept each other", _declare_match),
+        ("convert", "convert ads from one text form to another", _declare_convert),
+        ("flatten", "compute what one ad decides in expressions", _declare_flatten),
+        ("refs", "list the attributes that expressions need", _declare_refs),
+        ("repl", "evaluate expressions interactively", _declare_repl),
     ):
         declare(commands.add_parser(name, help=help_text, description=help_text[0].upper() + help_text[1:] + "."))
 
@@ -53,7 +53,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _expressions(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("expressions", nargs="*", metavar="EXPR", help=_EXPRESSION_HELP)
-    parser.add_argument("-f", "--file", action="append", default=[], metavar="FILE", help="expressions, one a line")
+    parser.add_argument("-f", "--file", action="append", default=[], metavar="FILE", help="expressions, one per line")
     parser.add_argument("--old", action="store_true", help='strings as in the old form: only \\" is an escape')
 
 
@@ -69,34 +69,32 @@ def _declare_eval(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--trace", action="store_true", help="draw the value of each part under the expression")
     parser.add_argument("--check", action="store_true", help="exit 1 unless every value is true")
     parser.add_argument("--raw", action="store_true", help="print strings without quotes and escapes")
-    parser.add_argument("--json", action="store_true", help="print a JSON object a line")
+    parser.add_argument("--json", action="store_true", help="print a JSON object per line")
     parser.add_argument(
-        "--jsonl", action="store_true", help="answer requests, a JSON object a line, from standard input"
+        "--jsonl", action="store_true", help="answer requests from standard input, a JSON object per line"
     )
 
 
 def _declare_parse(parser: argparse.ArgumentParser) -> None:
     _expressions(parser)
     parser.add_argument("--pretty", action="store_true", help="lists and ads over several lines")
-    parser.add_argument("--json", action="store_true", help="print a JSON object a line, mistakes too")
+    parser.add_argument("--json", action="store_true", help="print a JSON object per line, also for errors")
 
 
 def _declare_match(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("job", metavar="AD", help=_AD_HELP)
-    parser.add_argument("others", nargs="+", metavar="ADS", help="one or more ads each, given likewise")
+    parser.add_argument("others", nargs="+", metavar="ADS", help="one or more ads each, given the same way")
     parser.add_argument("--trace", action="store_true", help="draw both Requirements for each pair")
-    parser.add_argument("--json", action="store_true", help="print a JSON object a line")
+    parser.add_argument("--json", action="store_true", help="print a JSON object per line")
 
 
 def _declare_convert(parser: argparse.ArgumentParser) -> None:
     forms = [form.value for form in Form]
     parser.add_argument("files", nargs="*", metavar="ADS", help=f"ads, as files or texts; default {STDIN}")
-    parser.add_argument(
-        "--from", dest="source", choices=forms, help="the form they are in; default: seen from the text"
-    )
+    parser.add_argument("--from", dest="source", choices=forms, help="the form they are in (default: detected)")
     parser.add_argument("--to", choices=forms, default=Form.NEW.value, help="the form to write; default new")
     parser.add_argument("--order", choices=[order.value for order in Order], default=Order.REFERENCE.value)
-    parser.add_argument("--delimiter", metavar="TEXT", help="how a line begins that ends an ad in old form")
+    parser.add_argument("--delimiter", metavar="TEXT", help="beginning of the lines that end an ad in old form")
     parser.add_argument("--lenient", action="store_true", help="a bad line in old form ends its ad, with a warning")
 
 
@@ -110,7 +108,7 @@ def _declare_refs(parser: argparse.ArgumentParser) -> None:
     _ads(parser, target=False)
     parser.add_argument("--internal", action="store_true", help="only attributes that the ad has")
     parser.add_argument("--external", action="store_true", help="only attributes that must come from elsewhere")
-    parser.add_argument("--json", action="store_true", help="print a JSON object a line")
+    parser.add_argument("--json", action="store_true", help="print a JSON object per line")
 
 
 def _declare_repl(parser: argparse.ArgumentParser) -> None:

@@ -73,7 +73,7 @@ def _answer(line: bytes, ads: OrderedDict[str, ClassAd]) -> dict[str, Any]:
     except RequestError as error:
         answer["error"] = {"message": str(error), "code": "request"}
     except RecursionError:
-        answer["error"] = {"message": "the request is nested too deep to be worked on", "code": "limit"}
+        answer["error"] = {"message": "the request is nested too deeply", "code": "limit"}
     except Exception as error:
         # The program at the other end must get its line, and the run goes on.
         answer["error"] = {"message": f"{type(error).__name__}: {error}", "code": "internal"}

@@ -53,16 +53,16 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     """Add ``config`` and its commands."""
     parser = subparsers.add_parser("config", help="read, explain and check the configuration")
     commands = parser.add_subparsers(dest="config_command", required=True, metavar="COMMAND")
-    show = _command(commands, "show", "names in force with value and place")
+    show = _command(commands, "show", "list the names in force, with values and places")
     show.add_argument("patterns", nargs="*", metavar="NAME", help="names to show; * and ? stand for anything")
     show.add_argument("--all", action="store_true", help="show defaults too")
-    get = _command(commands, "get", "the expanded value of names")
+    get = _command(commands, "get", "print the expanded values of names")
     get.add_argument("names", nargs="+", metavar="NAME")
-    why = _command(commands, "explain", "where a value comes from, and each step of its expansion")
+    why = _command(commands, "explain", "explain where a value comes from, and how it is expanded")
     why.add_argument("names", nargs="+", metavar="NAME")
-    checking = _command(commands, "check", "everything that is wrong, with a status of 1 if there are errors")
+    checking = _command(commands, "check", "list all errors and warnings; exit with status 1 if there are errors")
     checking.add_argument("--strict", action="store_true", help="count warnings as errors")
-    dump = _command(commands, "dump", "the configuration as one file")
+    dump = _command(commands, "dump", "print the configuration as one file")
     dump.add_argument("--expanded", action="store_true", help="expand macros")
     dump.add_argument("--defaults", action="store_true", help="add defaults that nothing overrides")
 
@@ -71,9 +71,15 @@ def _command(
     commands: argparse._SubParsersAction[argparse.ArgumentParser], name: str, text: str
 ) -> argparse.ArgumentParser:
     parser = commands.add_parser(name, help=text, description=text)
-    parser.add_argument("-c", "--config", action="append", metavar="PATH", help="file or directory to begin with")
+    parser.add_argument("-c", "--config", action="append", metavar="PATH", help="file or directory to read first")
     parser.add_argument(
-        "-D", "--define", action="append", default=[], type=_setting, metavar="NAME=VALUE", help="set a name last"
+        "-D",
+        "--define",
+        action="append",
+        default=[],
+        type=_setting,
+        metavar="NAME=VALUE",
+        help="set a name after all files are read",
     )
     parser.add_argument("--subsystem", default="TOOL", metavar="NAME", help="daemon in whose view names are looked up")
     parser.add_argument("--local-name", metavar="NAME", help="instance of that daemon")
@@ -89,14 +95,14 @@ def _command(
 def slot_number(text: str) -> int:
     """The number of a slot or a slot type, from 1."""
     if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 1")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of at least 1")
     return int(text)
 
 
 def _setting(text: str) -> tuple[str, str]:
     name, equals, value = text.partition("=")
     if not equals or not name.strip():
-        raise argparse.ArgumentTypeError(f"{text!r} has not the form NAME=VALUE")
+        raise argparse.ArgumentTypeError(f"{text!r} does not have the form NAME=VALUE")
     return name.strip(), value
 
 
@@ -242,7 +248,7 @@ def explanation_lines(one: Explanation) -> Iterator[str]:
         for definition in one.chain:
             yield f"    {definition.span.chain()}  {_written(definition)}"
             if definition.text != definition.written:
-                yield f"      with its earlier value put in: {definition.text}"
+                yield f"      with its earlier value inserted: {definition.text}"
     for definition in one.overridden:
         yield f"  overrides {definition.name} at {definition.span.chain()}: {definition.text}"
     if one.steps:

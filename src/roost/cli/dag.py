@@ -33,16 +33,16 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     submit.add_argument("file", nargs="+", help="DAG file; the files of a run are named after the first")
     for name, what in (("jobs", "nodes with jobs in the queue"), ("idle", "jobs that wait for a slot"),
                        ("pre", "PRE scripts at once"), ("post", "POST scripts at once")):  # fmt: skip
-        submit.add_argument(f"--max-{name}", metavar="N", type=int, help=f"no more {what}")
+        submit.add_argument(f"--max-{name}", metavar="N", type=int, help=f"at most N {what}")
     submit.add_argument(
         "--rescue", metavar="N", type=int, default=0, help="go on from this rescue file, not the newest"
     )
-    submit.add_argument("--force", action="store_true", help="begin anew, whatever was done before")
+    submit.add_argument("--force", action="store_true", help="start over, whatever was done before")
     submit.add_argument("--always-post", action="store_true", help="run POST scripts after a failed PRE, too")
     submit.add_argument("--no-submit", action="store_true", help="write the submit description, and stop there")
-    status = commands.add_parser("status", help="how far runs are")
+    status = commands.add_parser("status", help="show the progress of runs")
     add_pool_options(status)
-    status.add_argument("cluster", nargs="*", type=int, help="cluster of a run; all runs where none is named")
+    status.add_argument("cluster", nargs="*", type=int, help="cluster of a run (default: all runs)")
     run = commands.add_parser("run", help="run DAG files here, until they are over, without submitting the run itself")
     add_pool_options(run, as_json=False)
     run.add_argument("file", nargs="+", help="DAG file")

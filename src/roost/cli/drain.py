@@ -21,10 +21,10 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser = subparsers.add_parser(
         "drain",
         help="empty a machine of its jobs",
-        description="Empty a machine: its jobs go, and no other starts until the drain is cancelled or says otherwise.",
+        description="Empty a machine: its jobs leave, and no others start until --then or a cancel lets them.",
     )
     add_pool_options(parser)
-    parser.add_argument("machine", nargs="?", default="", help="the machine; this one where none is named")
+    parser.add_argument("machine", nargs="?", default="", help="the machine (default: this one)")
     parser.add_argument("--cancel", action="store_true", help="stop draining: jobs may start again")
     parser.add_argument(
         "--schedule",
@@ -39,10 +39,10 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.add_argument(
         "--start",
         metavar="EXPR",
-        help="jobs that may start while the machine is drained, on slots that are empty and free parts of others, "
-        "until the last job is gone that ran before",
+        help="jobs that may start during the drain, on empty slots and free parts of others, until the jobs that "
+        "ran before it are gone",
     )
-    parser.add_argument("--reason", metavar="TEXT", default="", help="why; it is shown with the machine")
+    parser.add_argument("--reason", metavar="TEXT", default="", help="the reason, shown with the machine")
     parser.add_argument("--request-id", metavar="ID", default="", help="cancel only this drain")
 
 

@@ -78,7 +78,7 @@ def run(args: argparse.Namespace) -> int:
     if args.config:
         question = _configured(args, my)
     elif "$(" in args.expression:
-        raise CommandError("the expression has macros in it: give the configuration with --config")
+        raise CommandError("the expression contains macros: name the configuration with --config")
     else:
         question = _Question(expression=parse_expression(clean(args.expression)), my=my)
     explanation = explain(

@@ -52,10 +52,10 @@ GROUPS: Final = (
             "down": "end the pool on this machine",
             "status": "show the machines of the pool",
             "drain": "empty a machine of its jobs",
-            "reopen": "let slots take jobs again that a failed prolog or epilog has closed",
+            "reopen": "reopen slots that a failed prolog or epilog has closed",
             "reconfig": "read the configuration again",
             "userprio": "show or change users' priorities",
-            "advertise": "tell the pool of something by an ad",
+            "advertise": "publish ads in the pool",
         },
     ),
     Group(

@@ -62,8 +62,8 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     test = actions.add_parser(
         "test",
         help="run one hook with sample ads, and say what would follow",
-        description="Run one hook as a machine would, with sample ads, and say what would follow. It is run as you, "
-        "and nothing of a running pool is touched; what the hook does itself it does.",
+        description="Run one hook as a machine would, with sample ads, and say what would follow. The hook runs "
+        "under your account, and really does what it does; a running pool is not touched.",
     )
     test.add_argument(
         "name", help=f"{', '.join(row.name for row in HOOKS)}, PROLOG or EPILOG; or a whole knob, DB_HOOK_FETCH_WORK"

@@ -44,13 +44,13 @@ def _add_simulate(commands: argparse._SubParsersAction[argparse.ArgumentParser])
         "--config", "-c", action="append", required=True, metavar="FILE", help="configuration of the machines"
     )
     _add_world(parser)
-    parser.add_argument("--seed", type=int, default=1, metavar="S", help="the seed of everything (1)")
+    parser.add_argument("--seed", type=int, default=1, metavar="S", help="seed of all random choices (1)")
     parser.add_argument("--out", required=True, metavar="DIR", help="directory for records, summary and report")
     parser.add_argument(
         "--exhaustive", action="store_true", help="poll even where polls cannot matter: same run, slower"
     )
     parser.add_argument("--json", action="store_true", help="print the summary as JSON")
-    parser.add_argument("--no-progress", action="store_true", help="do not show how far it is")
+    parser.add_argument("--no-progress", action="store_true", help="do not show the progress")
 
 
 def _add_world(parser: argparse.ArgumentParser) -> None:
@@ -70,7 +70,7 @@ def _add_world(parser: argparse.ArgumentParser) -> None:
     faults = parser.add_argument_group("faults")
     for name, meaning in (("lost", "lost"), ("doubled", "delivered twice"), ("late", "late")):
         faults.add_argument(
-            f"--{name}", type=float, default=0.0, metavar="P", help=f"chance of a message to be {meaning}"
+            f"--{name}", type=float, default=0.0, metavar="P", help=f"chance that a message is {meaning}"
         )
     faults.add_argument(
         "--machine-death", type=float, default=0.0, metavar="S", help="mean time between deaths of a machine"
@@ -83,14 +83,14 @@ def _add_world(parser: argparse.ArgumentParser) -> None:
 def _add_compare(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     text = "run two policies over the same owners and jobs"
     parser = commands.add_parser("compare", help=text, description=text[0].upper() + text[1:] + ".")
-    parser.add_argument("old", metavar="OLD", help="configuration of today")
-    parser.add_argument("new", metavar="NEW", help="configuration to come")
+    parser.add_argument("old", metavar="OLD", help="current configuration")
+    parser.add_argument("new", metavar="NEW", help="new configuration")
     _add_world(parser)
     parser.add_argument("--seed", type=int, default=1, metavar="S", help="the first seed (1)")
     parser.add_argument("--seeds", type=int, default=5, metavar="N", help="number of seeds (5)")
     parser.add_argument("--examples", type=int, default=10, metavar="N", help="changed decisions to explain (10)")
     parser.add_argument("--json", action="store_true", help="print one JSON document")
-    parser.add_argument("--no-progress", action="store_true", help="do not show how far it is")
+    parser.add_argument("--no-progress", action="store_true", help="do not show the progress")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -165,7 +165,9 @@ def _simulate(args: argparse.Namespace) -> int:
     from roost.runtime.machine import SystemHost
 
     request = _request(args, args.config)
-    with _interruptible(None if args.no_progress else _progress(), f"what is in {args.out} is not whole") as progress:
+    with _interruptible(
+        None if args.no_progress else _progress(), f"the files in {args.out} are incomplete"
+    ) as progress:
         result = simulate(request, SystemHost(), Path(args.out), progress)
     outcome = result.outcome
     if args.json:

@@ -46,7 +46,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     parser.add_argument(
         "--real",
         action="store_true",
-        help="let the same happen to real daemons and processes whose time is driven, and compare",
+        help="replay each scenario with real daemons and processes in driven time, and compare",
     )
     parser.add_argument(
         "--jobs",
@@ -58,7 +58,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     parser.add_argument(
         "--limit", metavar="TIME", help="how long one scenario of --real or --jobs may take, in real time (10m)"
     )
-    parser.add_argument("--no-progress", action="store_true", help="do not show how far it is")
+    parser.add_argument("--no-progress", action="store_true", help="do not show the progress")
     parser.add_argument("--json", action="store_true", help="print one JSON document")
 
 

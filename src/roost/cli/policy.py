@@ -48,7 +48,7 @@ def _add_lint(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
         "Read configuration files and directories in the given order, as one configuration, and say what will not do "
         "what it seems to say. Files that end in .sub or .submit are submit descriptions."
     )
-    parser = commands.add_parser("lint", help="what is wrong with a policy", description=text)
+    parser = commands.add_parser("lint", help="check policies for mistakes", description=text)
     parser.add_argument("paths", nargs="*", metavar="PATH", help="file or directory")
     parser.add_argument("--job", metavar="AD", help="file with the ad of a job: its attributes count as known")
     parser.add_argument("--machine", metavar="AD", help="file with the ad of a slot: its attributes count as known")
@@ -57,9 +57,9 @@ def _add_lint(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
     )
     parser.add_argument("--ignore", action="append", default=[], metavar="CODES", help="not these rules, or groups")
     parser.add_argument(
-        "--level", choices=[str(one) for one in Severity], default="warning", help="least severity shown and counted"
+        "--level", choices=[str(one) for one in Severity], default="warning", help="lowest severity shown and counted"
     )
-    parser.add_argument("--fix", action="store_true", help="correct what can be corrected safely, in the files")
+    parser.add_argument("--fix", action="store_true", help="make the safe corrections, in the files")
     parser.add_argument("--diff", action="store_true", help="show what --fix would change, and change nothing")
     parser.add_argument("--explain", metavar="CODE", help="show the page of a rule")
     parser.add_argument("--json", action="store_true", help="one JSON document")

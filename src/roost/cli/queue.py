@@ -47,13 +47,13 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         description=f"List the jobs in the queue; more than {ROWS_MAX} of them cluster by cluster.",
     )
     add_pool_options(parser)
-    parser.add_argument("job", nargs="*", help="job (12.0), cluster (12) or user; all jobs where none is named")
+    parser.add_argument("job", nargs="*", help="job (12.0), cluster (12) or user (default: all jobs)")
     parser.add_argument("--constraint", metavar="EXPR", help="jobs for which this is true")
     parser.add_argument("--held", action="store_true", help="held jobs with the reasons")
     parser.add_argument("--running", action="store_true", help="running jobs with their machines")
-    parser.add_argument("--all", action="store_true", help="a line for every job, however many there are")
+    parser.add_argument("--all", action="store_true", help="one line per job, however many there are")
     parser.add_argument("--long", action="store_true", help="whole ads")
-    parser.add_argument("-n", "--limit", metavar="N", type=int, default=0, help="no more than N jobs")
+    parser.add_argument("-n", "--limit", metavar="N", type=int, default=0, help="at most N jobs")
     parser.add_argument("--attributes", metavar="NAMES", help="only these attributes, separated by commas")
 
 

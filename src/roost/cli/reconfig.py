@@ -23,9 +23,9 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser = subparsers.add_parser(
         "reconfig",
         help="read the configuration again",
-        description="Let the daemons of this machine read the configuration again. What is wrong with it is told, and "
-        "changes nothing. Slots that are no longer configured vanish once their jobs are gone. Other cores, memory "
-        "or resources of the machine, another NATS server or database need a restart.",
+        description="Let the daemons of this machine read the configuration again. If it has errors, they are "
+        "reported and nothing changes. Slots that are no longer configured vanish once their jobs are gone. Other "
+        "cores, memory or resources of the machine, another NATS server or database need a restart.",
     )
     parser.add_argument("--home", metavar="DIR", help="state directory of the pool (default: ROOST_HOME)")
     parser.add_argument("--json", action="store_true", help="print JSON")

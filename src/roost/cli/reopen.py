@@ -1,4 +1,4 @@
-"""``roost reopen``: let slots take jobs again that a failed prolog or epilog has closed."""
+"""``roost reopen``: reopen slots that a failed prolog or epilog has closed."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     """Add ``reopen``."""
     parser = subparsers.add_parser(
         "reopen",
-        help="let slots take jobs again that a failed prolog or epilog has closed",
-        description="Let slots take jobs again that were closed because their prolog or epilog failed.",
+        help="reopen slots that a failed prolog or epilog has closed",
+        description="Reopen slots that were closed because their prolog or epilog failed: they take jobs again.",
     )
     add_pool_options(parser)
     parser.add_argument("slot", help="a slot (slot1@desk, or slot1 of this machine), or a machine for all of its slots")

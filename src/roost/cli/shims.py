@@ -83,7 +83,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.add_argument(
         "kind", choices=list(KINDS), help=" · ".join(f"{name}: {kind.help}" for name, kind in KINDS.items())
     )
-    parser.add_argument("--shell", choices=_SHELLS, help="whose words to print (default: SHELL's, else sh)")
+    parser.add_argument("--shell", choices=_SHELLS, help="shell to print for (default: that of SHELL, else sh)")
     parser.add_argument("--dir", metavar="DIR", help="where the scripts are written (default: below ~/.cache)")
     parser.add_argument("--path", action="store_true", help="print the directory alone")
 

@@ -34,7 +34,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         "status", help="show the machines of the pool", description="Show the slots of the pool."
     )
     add_pool_options(parser)
-    parser.add_argument("slot", nargs="*", help="slots or machines; all of them where none is named")
+    parser.add_argument("slot", nargs="*", help="slots or machines (default: all)")
     parser.add_argument("--constraint", metavar="EXPR", help="slots for which this is true")
     parser.add_argument("--long", action="store_true", help="whole ads")
     parser.add_argument("--daemons", action="store_true", help="the daemons on this machine")
@@ -65,7 +65,7 @@ def _nothing(args: argparse.Namespace) -> str:
     if args.slot:
         return f"there is no slot or machine {' or '.join(args.slot)}: `roost status` lists them all"
     if args.constraint:
-        return "no slot is like that"
+        return "no slot matches"
     return "there is no slot in the pool yet; `roost status --daemons` shows what runs"
 
 

@@ -43,7 +43,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     slot.add_argument("name", metavar="NAME", help="slot (slot1@host, or slot1 on this machine), or a machine")
     for each in (job, slot):
         each.add_argument(
-            "-n", "--limit", metavar="N", type=int, default=200, help="the last N happenings; 0 for all (default: 200)"
+            "-n", "--limit", metavar="N", type=int, default=200, help="the last N events; 0 for all (default: 200)"
         )
 
 
@@ -87,7 +87,7 @@ def _on_record(pool: Pool, asked: central.AuditTrail) -> list[Record]:
     try:
         return pool.ask(asked).records
     except (Refused, CommandError) as error:
-        complain(f"told without the audit trail: {error}")
+        complain(f"shown without the audit trail: {error}")
         return []
 
 
@@ -133,7 +133,7 @@ def _transitions(pool: Pool, machine: str, name: str) -> list[dict[str, Any]]:
     try:
         return pool.ask(Story(job=name), machine=machine)
     except (Refused, CommandError) as error:
-        complain(f"told without the record of {machine}: {error}")
+        complain(f"shown without the record of {machine}: {error}")
         return []
 
 
@@ -152,4 +152,4 @@ def _events(ad: ClassAd, name: str) -> Iterator[LoggedEvent]:
                     if (event.cluster, event.proc) == (cluster, proc):
                         yield event
     except OSError as error:
-        complain(f"{where}: {error.strerror}: told without the job's log")
+        complain(f"{where}: {error.strerror}: shown without the job's log")

@@ -30,9 +30,9 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     )
     add_pool_options(parser)
     parser.add_argument("file", nargs="?", default="-", help="submit description; - for standard input")
-    parser.add_argument("assignment", nargs="*", help="NAME=VALUE, as if it stood before the file")
+    parser.add_argument("assignment", nargs="*", help="NAME=VALUE, read before the file")
     parser.add_argument(
-        "-a", "--append", metavar="LINE", action="append", default=[], help="as if it stood before queue"
+        "-a", "--append", metavar="LINE", action="append", default=[], help="a line read before each queue statement"
     )
     parser.add_argument("-q", "--queue", metavar="STATEMENT", help="what follows 'queue' where the file has none")
     parser.add_argument("--dry-run", action="store_true", help="print the ads of the jobs, and submit nothing")

@@ -65,7 +65,7 @@ def _ended_by(error: Exception, prefix: str, bad: int) -> int:
         case OSError():
             text = _described(error)
         case RecursionError():
-            text = "the input is nested too deep to be worked on"
+            text = "the input is nested too deeply"
         case _:
             return _unexpected(error, prefix, bad)
     return _failed(text, prefix, bad)

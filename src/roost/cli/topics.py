@@ -37,9 +37,9 @@ renamed.""",
         """\
 | status | meaning |
 |---|---|
-| 0 | it is done; the answer is yes |
+| 0 | success; the answer is yes |
 | 1 | the answer is no: no job matched, a job failed, the job would not run, nothing is recorded |
-| 2 | it could not be done: wrong usage, no pool, a refusal, the time was over; the message says what to do |
+| 2 | failure: wrong usage, no pool, a refusal, a time-out; the message says what to do |
 | 3 | an internal error; please report it |
 | 130 | ended by Ctrl-C |""",
     ),

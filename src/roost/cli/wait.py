@@ -31,11 +31,11 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         "wait",
         help="wait for jobs to finish",
         description="Wait until jobs have left the queue. Exit status 0 if all of them ended with status 0, 1 if one "
-        "did not, was removed, or is on hold, 2 if the time was over before.",
+        "did not, was removed, or is on hold, 2 if the time ran out first.",
     )
     add_pool_options(parser)
-    parser.add_argument("job", nargs="*", help="job (12.0) or cluster (12); all jobs where none is named")
-    parser.add_argument("--timeout", metavar="S", type=float, help="wait no longer than this")
+    parser.add_argument("job", nargs="*", help="job (12.0) or cluster (12) (default: all jobs)")
+    parser.add_argument("--timeout", metavar="S", type=float, help="wait at most this long")
     parser.add_argument("--held", action="store_true", help="go on waiting for jobs on hold")
 
 

@@ -235,7 +235,7 @@ CODES: dict[Code, CodeDoc] = {
     ),
     Code.BAD_CHOICE: CodeDoc(
         _E,
-        "The value of a knob is none of the words it allows.",
+        "The value of a knob is not one of the words that it allows.",
         "Use one of the words in the knob's description.",
     ),
     Code.OUT_OF_RANGE: CodeDoc(

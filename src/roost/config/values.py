@@ -102,7 +102,7 @@ def as_word(reading: Reading) -> str | ValueProblem:
     """The text, if it is one of the words the knob allows."""
     words = reading.knob.words if reading.knob else ()
     if words and reading.text.lower() not in words:
-        return ValueProblem(Code.BAD_CHOICE, f"{_short(reading.text)} is none of {', '.join(words)}")
+        return ValueProblem(Code.BAD_CHOICE, f"{_short(reading.text)} is not one of {', '.join(words)}")
     return reading.text
 
 

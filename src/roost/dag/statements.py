@@ -99,10 +99,10 @@ def _script(draft: Draft, words: Words) -> None:
         else:
             debug, streams = words.word("the file"), words.word("STDOUT, STDERR or ALL").upper()
             if streams not in ("STDOUT", "STDERR", "ALL"):
-                raise words.fail(DagCode.ARGUMENTS, f"{streams} is none of STDOUT, STDERR, ALL")
+                raise words.fail(DagCode.ARGUMENTS, f"{streams} is not one of STDOUT, STDERR, ALL")
     point = words.word("PRE, POST or HOLD").upper()
     if point not in ScriptPoint.__members__:
-        raise words.fail(DagCode.ARGUMENTS, f"{point[:40]} is none of PRE, POST, HOLD")
+        raise words.fail(DagCode.ARGUMENTS, f"{point[:40]} is not one of PRE, POST, HOLD")
     name = words.word("the node's name")
     span_words = Words(words.rest("the script"), lambda _: words.span, words.problems)
     script = Script(
@@ -203,7 +203,7 @@ def _environment(draft: Draft, words: Words) -> None:
     elif kind == "SET":
         draft.environment_set.append(words.rest("NAME=VALUE"))
     else:
-        raise words.fail(DagCode.ARGUMENTS, f"{kind[:40]} is none of GET, SET")
+        raise words.fail(DagCode.ARGUMENTS, f"{kind[:40]} is not one of GET, SET")
 
 
 def _dot(draft: Draft, words: Words) -> None:

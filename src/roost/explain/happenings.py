@@ -235,7 +235,7 @@ def of_audit(record: dict[str, Any]) -> Happening:
     who = f"job {job}" if kind == "job" else str(slot or record.get("machine") or record.get("user") or "the pool")
     said = _decision_said(record)
     if record["kind"] in ("discard", "veto"):
-        who, said = "the pool's policy", f"{counted_reason(record)} of {record.get('user') or 'anybody'}"
+        who, said = "the pool's policy", f"{counted_reason(record)} of {record.get('user') or 'any user'}"
     if record.get("effect") == "refused":
         said = f"refused: {said}"
     elif record.get("effect", "done") != "done":

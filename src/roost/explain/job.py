@@ -240,7 +240,7 @@ def _remedies(question: JobQuestion, found: Verdict | None, causes: Sequence[Cau
         text = f"Wait for its time, or let it start now: `{' '.join(command)}`."
         yield Remedy(kind=RemedyKind.WAIT, text=text)
     if Cause.DEFERRAL_MISSED in causes:
-        text = f"Its time is past: give it another one, `roost edit {name} --set DeferralTime=EPOCH`, or remove it."
+        text = f"Its time has passed: set another one, `roost edit {name} --set DeferralTime=EPOCH`, or remove it."
         yield Remedy(kind=RemedyKind.EDIT, text=text)
     if Cause.CELL in causes:
         text = "Wait; or change what it asks for, and submit it again. `roost cell queues` shows what the cell has."

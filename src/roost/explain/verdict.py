@@ -147,7 +147,7 @@ def verdict(job: ClassAd, record: dict[str, Any], slots: Mapping[str, ClassAd], 
             if name in slots:
                 builder.slot(cause, name, slots[name])
         if each["count"] > len(traced):
-            builder.whole(cause, each["count"] - len(traced), list(names[len(traced) :]), {}, "not looked into")
+            builder.whole(cause, each["count"] - len(traced), list(names[len(traced) :]), {}, "not analyzed")
     return builder.done()
 
 
@@ -231,7 +231,7 @@ class _Builder:
         if shut:
             clause, why = shut, None
         elif why is None:
-            clause = "it would by now: something has changed since"
+            clause = "it would now: something has changed since"
         else:
             clause = refusing(why)
         group = self._groups.setdefault((cause, clause), Group(cause, clause))

@@ -31,7 +31,7 @@ class Code(StrEnum):
 #: code to what it means, for the reference page
 MEANINGS: Final[dict[Code, str]] = {
     Code.SYNTAX: "The text is not in the form of its object.",
-    Code.UNKNOWN_KIND: "The text is none of the objects of a cell, or the name of its file does not say which.",
+    Code.UNKNOWN_KIND: "The text is not an object of a cell, or the name of its file does not say which.",
     Code.BAD_NAME: "The name has characters, or is a word, that names may not have.",
     Code.MISSING_ATTRIBUTE: "An attribute that every object of the kind has is not there.",
     Code.UNKNOWN_ATTRIBUTE: "The kind of object has no attribute of this name.",

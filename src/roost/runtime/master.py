@@ -205,7 +205,7 @@ class Master:
         if len(users) == 1 and users != {""}:
             self._tell(
                 f"warning: NATS_CREDENTIALS has one account, {users.pop()}, for all daemons and commands here: "
-                "any of them can speak as any other. See 'Message servers of one's own' in docs/guides/operations.md"
+                "any of them can speak as any other. See 'Your own message servers' in docs/guides/operations.md"
             )
 
     def _roles(self) -> list[str]:
@@ -271,9 +271,9 @@ class Master:
             # Last: commands wait for it.
             self._write_contact()
         except OSError as error:
-            self._tell(f"{error.filename or self.home.run} is gone and cannot be made again: {error.strerror}")
+            self._tell(f"{error.filename or self.home.run} is gone and cannot be recreated: {error.strerror}")
             return
-        self._tell(f"{self.home.run} was removed while the pool ran; it is made again. Do not delete it")
+        self._tell(f"{self.home.run} was removed while the pool ran; recreated. Do not delete it")
 
     def _restore_directories(self) -> None:
         """Make directories of the running pool again that were removed; the database has a watch of its own."""
@@ -283,10 +283,10 @@ class Master:
             try:
                 directory.mkdir(mode=0o700)
             except OSError as error:
-                self._tell(f"{directory} is gone and cannot be made again: {error.strerror}")
+                self._tell(f"{directory} is gone and cannot be recreated: {error.strerror}")
                 continue
             _reopen_output(self.home.log / "master.log")
-            self._tell(f"{directory} was removed while the pool ran; it is made again, what was in it is lost")
+            self._tell(f"{directory} was removed while the pool ran; recreated, its contents are lost")
 
     def _contact_of(self, client: BusSettings, names: dict[str, str]) -> dict[str, Any]:
         return {
@@ -541,7 +541,7 @@ def _credentials(file: str | None, role: str) -> tuple[str, str]:
         raise HomeError(f"NATS_CREDENTIALS: {file}: {error.strerror}") from None
     except (ValueError, KeyError, AttributeError, TypeError):
         raise HomeError(
-            f'NATS_CREDENTIALS: {file}: a JSON object {{"user": …, "password": …}} is wanted, or one for each role'
+            f'NATS_CREDENTIALS: {file}: write a JSON object {{"user": …, "password": …}}, or one for each role'
         ) from None
 
 

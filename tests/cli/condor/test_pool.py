@@ -90,7 +90,7 @@ def test_watch_q_ends_when_a_condition_is_met_and_when_all_are_done(desk: Desk) 
     submitted = f"000 ({cluster:03}.000.000) 2026-11-22 00:08:00 Job submitted from host: <h>\n...\n"
     (desk.pool.work / "one").write_text(submitted)
     assert desk("condor_watch_q", "-files", "one", "-exit", "any,held,7", status=7).out == done.out
-    assert "no job is in there" in desk("condor_watch_q", "-files", os.devnull, status=1).err
+    assert "no job is named in these logs" in desk("condor_watch_q", "-files", os.devnull, status=1).err
     desk("condor_rm", str(cluster))
     assert "Total: 0 jobs" in desk("condor_watch_q", "-clusters", str(cluster)).out
     assert "write {all|any|none}" in desk("condor_watch_q", "-exit", "some,held", status=1).err

@@ -49,18 +49,18 @@ _REMOVED: Final = 3
 
 OPTIONS: Final = (
     Option("constraint", "jobs for which this is true", takes="EXPR", least=1),
-    Option("all", "all jobs that one may act upon", least=1),
+    Option("all", "all jobs that you may act on", least=1),
     Option("held", "all held jobs", least=2),
     *PLACE_OPTIONS,
-    Option("reason", "why; it is kept with the job and in its log", takes="TEXT", least=1),
-    Option("subcode", "a number that is kept with the reason of a hold", takes="N", least=1),
-    Option("forcex", "condor_rm: out of the queue at once, jobs that are being removed", least=3),
-    Option("fast", "condor_vacate_job: kill at once, without time for an end of their own", least=3),
-    Option("graceful", "understood: it is so anyway", least=1),
-    Option("totals", "print how many jobs it was done to, and not which", least=1),
+    Option("reason", "the reason, kept with the job and in its log", takes="TEXT", least=1),
+    Option("subcode", "subcode kept with the hold reason", takes="N", least=1),
+    Option("forcex", "condor_rm: drop jobs that are being removed from the queue at once", least=3),
+    Option("fast", "condor_vacate_job: kill at once, without time to end by themselves", least=3),
+    Option("graceful", "accepted: this is always so", least=1),
+    Option("totals", "print the number of jobs acted on, not their ids", least=1),
     Option("long", "print what became of each job as an ad", least=1),
-    Option("addr", "understood, without effect", takes="ADDRESS", least=2),
-    Option("debug", "understood, without effect", least=1),
+    Option("addr", "accepted, without effect", takes="ADDRESS", least=2),
+    Option("debug", "accepted, without effect", least=1),
 )
 
 
@@ -242,7 +242,7 @@ def _totals(counts: Counter[str]) -> None:
 
 
 def _long(order: _Order, part: _Part, refused: dict[str, str], counts: Counter[str]) -> None:
-    """An ad of results: a line a job where jobs were named, and the sums."""
+    """An ad of results: one line per job where jobs were named, and the sums."""
     lines = [f'JobAction = "{order.deed.action}"', f"ActionResult = {1 if counts['ok'] else 0}"]
     for job in part.choice.jobs:
         if "." in job:

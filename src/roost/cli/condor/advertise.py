@@ -18,11 +18,11 @@ from roost.wire.requests import central
 
 OPTIONS: Final = (
     Option("pool", "the pool", takes="HOST", least=1),
-    Option("multiple", "the file has several ads, an empty line between two", least=1),
-    Option("tcp", "understood: it is so anyway", least=1),
-    Option("udp", "understood, without effect", least=1),
-    Option("with_ack", "understood: it is so anyway", least=1),
-    Option("debug", "understood, without effect", least=1),
+    Option("multiple", "the file has several ads, separated by empty lines", least=1),
+    Option("tcp", "accepted: this is always so", least=1),
+    Option("udp", "accepted, without effect", least=1),
+    Option("with_ack", "accepted: this is always so", least=1),
+    Option("debug", "accepted, without effect", least=1),
 )
 #: Command to the MyType of ads that have none; "" where the ad has to say it.
 _TYPES: Final = {

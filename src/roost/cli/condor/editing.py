@@ -24,9 +24,9 @@ EDIT_OPTIONS: Final = (
     Option("owner", "jobs of this user", takes="USER", least=1),
     Option("jobids", "these jobs", takes="IDS", least=1),
     Option("edits", "assignments from a file, - for standard input", takes="FILE", least=2, colon="FORM"),
-    Option("forward", "understood, without effect", least=2),
+    Option("forward", "accepted, without effect", least=2),
     *PLACE_OPTIONS,
-    Option("debug", "understood, without effect", least=1),
+    Option("debug", "accepted, without effect", least=1),
 )
 OPTIONS_OF: Final = {"condor_prio": PRIO_OPTIONS, "condor_qedit": EDIT_OPTIONS}
 _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_.]*\Z")

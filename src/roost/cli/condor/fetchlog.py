@@ -11,8 +11,8 @@ from roost.runtime.bus.pool_client import is_called
 from roost.runtime.home import Home, host_name
 
 OPTIONS: Final = (
-    Option("pool", "understood, without effect", takes="HOST", least=1),
-    *(Option(daemon, "understood, without effect", least=len(daemon))
+    Option("pool", "accepted, without effect", takes="HOST", least=1),
+    *(Option(daemon, "accepted, without effect", least=len(daemon))
       for daemon in ("master", "schedd", "startd", "collector", "negotiator")),
 )  # fmt: skip
 _LOGS: Final = {

@@ -35,18 +35,18 @@ OPTIONS: Final = (
            colon="cluster=N"),
     Option("maxjobs", "submit nothing if there are more jobs", takes="N", least=1),
     Option("single-cluster", "submit nothing if there is more than one cluster", least=3),
-    Option("name", "the queue that is to have the jobs", takes="NAME", least=1),
+    Option("name", "the queue to submit to", takes="NAME", least=1),
     Option("remote", "the same, as if with -spool", takes="NAME", least=1),
     Option("pool", "the pool of that queue", takes="HOST", least=2),
     Option("spool", "keep the jobs in the queue when they are done: see the guide", least=3),
-    Option("disable", "do not look whether files are there", least=2),
-    Option("unused", "say nothing of lines without effect", least=1),
-    Option("force", "understood, without effect"),
-    Option("debug", "understood, without effect", least=2),
-    Option("factory", "understood: the queue makes jobs when they are needed, always", least=2),
-    Option("allow-crlf-script", "understood, without effect", least=2),
-    Option("addr", "understood, without effect", takes="ADDRESS", least=2),
-    Option("stm", "understood, without effect", takes="METHOD", least=3),
+    Option("disable", "do not check that files exist", least=2),
+    Option("unused", "do not warn about lines without effect", least=1),
+    Option("force", "accepted, without effect"),
+    Option("debug", "accepted, without effect", least=2),
+    Option("factory", "accepted: the queue always makes jobs when they are needed", least=2),
+    Option("allow-crlf-script", "accepted, without effect", least=2),
+    Option("addr", "accepted, without effect", takes="ADDRESS", least=2),
+    Option("stm", "accepted, without effect", takes="METHOD", least=3),
     Option("interactive", "not possible in Roost", least=1),
 )  # fmt: skip
 #: Dots that are printed at most: one stands for a job.
@@ -124,7 +124,7 @@ def run(name: str, arguments: list[str]) -> int:
     for option in given(arguments, OPTIONS):
         order.take(option)
     if "interactive" in order.flags:
-        raise ToolError("ERROR: interactive jobs are not possible in Roost; run the program in a job of its own")
+        raise ToolError("ERROR: Roost does not support interactive jobs; submit the program as a job")
     submission = _read(order)
     _complain(order, submission)
     if order.dry_run:

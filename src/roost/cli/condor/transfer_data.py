@@ -21,8 +21,8 @@ OPTIONS: Final = (
     Option("all", "all jobs", least=1),
     Option("constraint", "jobs for which this is true", takes="EXPR", least=1),
     *PLACE_OPTIONS,
-    Option("addr", "understood, without effect", takes="ADDRESS", least=2),
-    Option("debug", "understood, without effect", least=1),
+    Option("addr", "accepted, without effect", takes="ADDRESS", least=2),
+    Option("debug", "accepted, without effect", least=1),
 )
 
 

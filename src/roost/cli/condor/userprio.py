@@ -23,7 +23,7 @@ OPTIONS: Final = (
     Option("activefrom", "users with use since then", takes="MONTH DAY YEAR", least=3),
     Option("usage", "what users have used", least=1),
     Option("priority", "priorities alone", least=3),
-    Option("most", "the most common figures, as without it", least=1),
+    Option("most", "the most common figures (default)", least=1),
     Option("quotas", "accepted, ignored: groups are not listed", least=1),
     Option("grouporder", "the same", least=6),
     Option("grouprollup", "the same", least=6),
@@ -41,9 +41,9 @@ OPTIONS: Final = (
     Option("delete", "forget a user", takes="USER", least=3),
     Option("pool", "the pool to ask", takes="HOST", least=2),
     Option("name", "its matchmaker", takes="NAME", least=1),
-    Option("negotiator", "understood, without effect", least=3),
-    Option("modular", "understood, without effect", least=3),
-    Option("debug", "understood, without effect", least=3),
+    Option("negotiator", "accepted, without effect", least=3),
+    Option("modular", "accepted, without effect", least=3),
+    Option("debug", "accepted, without effect", least=3),
 )
 #: Option to what the matchmaker is asked, and the words when it is done.
 _DEEDS: Final[dict[str, tuple[central.UserAction, str]]] = {

@@ -25,8 +25,8 @@ OPTIONS: Final = (
     Option("status", "print what happens to jobs", least=1),
     Option("echo", "print the events themselves; FORM is XML or JSON, or UTC, SUB_SECOND or ISO_DATE", least=1,
            colon="FORM"),
-    Option("allevents", "go on after the last job has ended, until the time is over, or the end of the log", least=1),
-    Option("debug", "understood, without effect", least=1),
+    Option("allevents", "go on after the last job has ended, until the time is up or the log ends", least=1),
+    Option("debug", "accepted, without effect", least=1),
 )  # fmt: skip
 _SUBMITTED: Final = 0
 #: Numbers of events that end a job.
@@ -117,7 +117,7 @@ class _Order:
 def _forms(colon: str) -> frozenset[str]:
     words = frozenset(colon.upper().replace(",", " ").split())
     if unknown := words - _FORMS:
-        raise UsageError(f"-echo:{colon}: {min(unknown)} is none of {', '.join(sorted(_FORMS))}")
+        raise UsageError(f"-echo:{colon}: {min(unknown)} is not one of {', '.join(sorted(_FORMS))}")
     return words
 
 

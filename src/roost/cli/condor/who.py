@@ -22,12 +22,12 @@ OPTIONS: Final = (
     Option("wait", "with -quick: until this is true, or the time is over", takes="EXPR", least=2, colon="SECONDS"),
     Option("daemons", "the daemons of this machine", least=2),
     Option("dae", "the same", least=3),
-    Option("allpids", "understood, without effect", least=3),
-    Option("address", "understood, without effect", takes="ADDRESS", least=2),
-    Option("diagnostic", "understood, without effect", least=3),
-    Option("verbose", "understood, without effect", least=1),
-    Option("wide", "understood, without effect", least=1),
-    Option("ospids", "understood, without effect", least=2),
+    Option("allpids", "accepted, without effect", least=3),
+    Option("address", "accepted, without effect", takes="ADDRESS", least=2),
+    Option("diagnostic", "accepted, without effect", least=3),
+    Option("verbose", "accepted, without effect", least=1),
+    Option("wide", "accepted, without effect", least=1),
+    Option("ospids", "accepted, without effect", least=2),
 )
 #: Daemon in HTCondor's words to the role that does its work.
 _ROLES: Final = {"COLLECTOR": "central", "NEGOTIATOR": "central", "SCHEDD": "schedd", "STARTD": "node"}

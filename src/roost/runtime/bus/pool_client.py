@@ -111,7 +111,7 @@ class PoolClient:
                 if time.monotonic() < until:
                     time.sleep(0.1)
                     continue
-            hint = f"`roost status --daemons` shows what runs, {self.home.log} says why something does not"
+            hint = f"`roost status --daemons` shows which daemons run, {self.home.log} says why one does not"
             raise self.error_class(f"the {who} does not answer: {hint}") from None
 
     def _answered(self, subject: str, verb: Verb, args: dict[str, Any], within_s: float) -> Any:
@@ -133,7 +133,7 @@ class PoolClient:
         except BusError as error:
             # What was heard may be done yet: a queue whose database is away does it when that is back.
             unknown = isinstance(error, NoAnswer) and not verb.question
-            hint = "\n    hint: it may be done nonetheless, later: look before you say it again" if unknown else ""
+            hint = "\n    hint: the request may still be carried out: check before you repeat it" if unknown else ""
             raise self.error_class(f"{error}{hint}") from None
         # An action that could be done to no job is a reply, too.
         if not answer.ok and answer.data is None:

@@ -23,13 +23,13 @@ def probe(accounts: Iterable[tuple[str, BusSettings]], file: str) -> str:
             Line.connect(settings).close()
         except BusError as error:
             if "uthoriz" in str(error) or "uthentic" in str(error):
-                where = file or "NATS_CREDENTIALS,which is not set, must name a file with accounts"
+                where = file or "a file with accounts that NATS_CREDENTIALS names; it is not set"
                 raise HomeError(
                     f"NATS_SERVERS: {', '.join(settings.urls)} refuse {role} as {settings.user or 'nobody'!r}: fix "
                     f"user and password in {where}"
                 ) from None
             return (
                 f"NATS_SERVERS: none of {', '.join(settings.urls)} can be reached: {str(error).rpartition(': ')[2]}; "
-                "the daemons wait for them, and nothing goes on before"
+                "the daemons wait until one can be reached"
             )
     return ""

@@ -95,7 +95,7 @@ class CentralAnswers(RequestAnswers):
             case central.Advertise():
                 await daemon.deciding.over()
                 return self._advertised(request, sender)
-        raise AssertionError(f"a request of the table that the central manager does not answer: {request}")
+        raise AssertionError(f"the central manager has no answer to a request of the table: {request}")
 
     async def _ads(self, asked: central.Ads, reply: str) -> list[AdData]:
         """The rows of the ads that are asked for; those that fill an answer are sent. Raises OverBudget."""

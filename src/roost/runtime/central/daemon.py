@@ -181,7 +181,7 @@ class CentralDaemon:
             await asyncio.sleep(_EXPIRE_S)
             await self.deciding.over()
             for name in self.table.expire(self.clock.now()):
-                _log.info("%s has not been heard of and is forgotten", name)
+                _log.info("%s was not published again within its lifetime: forgotten", name)
             await self._repeat_significant()
 
     # -- ads -----------------------------------------------------------------------------------------
@@ -216,7 +216,7 @@ class CentralDaemon:
         WireError."""
         known = self.table.get(kind, name)
         if known is not None and known.sender != sender:
-            raise WireError(f"{kind} {name!r} is {known.sender}'s")
+            raise WireError(f"{known.sender} publishes the {kind} ad {name!r}")
 
     def _slots(self, message: m.SlotAds, sender: str) -> None:
         now = self.clock.now()
@@ -263,7 +263,7 @@ class CentralDaemon:
             ad = ad_from(data)
             kind, name = ad.get("MyType"), ad.get("Name")
             if kind not in _ABOUT_ITSELF or name != sender:
-                raise WireError(f"an ad of the type {kind!r} and the name {name!r} is not {sender}'s to tell")
+                raise WireError(f"{sender} may not publish the {kind} ad {name!r}")
             self.table.put(ad, sender=sender, now=now)
         if sender in message.gone:
             for kind in _ABOUT_ITSELF:
@@ -406,7 +406,9 @@ class CentralDaemon:
         for match in plan.matches:
             self._bookings.promise(match, now)
             cause = bracketed(causes.get((match.schedd, match.job), ""))
-            _log.info("%s is given to %s for job %s or one like it%s", match.slot, match.submitter, match.job, cause)
+            _log.info(
+                "%s is matched with %s for job %s or one like it%s", match.slot, match.submitter, match.job, cause
+            )
             kept = self.table.get(SLOT, match.slot)
             assert kept is not None
             by_queue.setdefault(match.schedd, []).append(

@@ -158,7 +158,7 @@ def _collected(hands: Hands, name: str, path: Path, depth: int) -> Iterator[tupl
     if not found.is_directory:
         raise _Refused(f"{path} is neither file nor directory")
     if depth > _DEPTH_MAX:
-        raise _Refused(f"{path}: more than {_DEPTH_MAX} directories below each other; is there a circle of links?")
+        raise _Refused(f"{path}: more than {_DEPTH_MAX} nested directories; is there a cycle of links?")
     if name:
         yield FileItem(name=name, kind=Kind.DIRECTORY, mode=mode), path
     for entry in hands.names(str(path)):

@@ -178,7 +178,7 @@ def _collected(
     if not found.is_directory:
         raise _Refused(f"{place} is neither file nor directory")
     if depth > 64:
-        raise _Refused(f"{place}: more than 64 directories below each other; is there a circle of links?")
+        raise _Refused(f"{place}: more than 64 nested directories; is there a cycle of links?")
     if name:
         yield name, (FileItem(name=name, kind=Kind.DIRECTORY, mode=mode), real)
     for entry in hands.names(str(real)):

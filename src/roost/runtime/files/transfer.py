@@ -145,9 +145,7 @@ async def move(
             if taken < offset + len(piece.data):
                 offset, losses = taken, losses + 1
                 if losses > LOSSES_MAX:
-                    text = (
-                        f"{item.name}: what has been written of it was removed, {losses} times; does a program do that?"
-                    )
+                    text = f"{item.name}: its partial copy was removed {losses} times; does a program delete it?"
                     return TransferProblem(code=sink.code, text=text)
                 continue
             offset = taken
@@ -200,7 +198,7 @@ def _item(row: object) -> FileItem:
                 raise ValueError(f"the name {name!r} is refused: {reason}")
             return FileItem(name=name, kind=Kind(kind), size=size, mode=mode & 0o777, changed_ns=changed_ns)
         case _:
-            raise ValueError(f"no item of a manifest: {row!r}")
+            raise ValueError(f"{row!r} is not a valid item of a manifest")
 
 
 # -- the ends ------------------------------------------------------------------------------------------------------

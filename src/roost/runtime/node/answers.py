@@ -81,7 +81,7 @@ class NodeAnswers(RequestAnswers):
             case machine.Poll():
                 self._daemon.poll_now()
                 return None
-        raise AssertionError(f"a request of the table that the machine does not answer: {request}")
+        raise AssertionError(f"the machine has no answer to a request of the table: {request}")
 
     async def _story(self, asked: machine.Story) -> list[Record]:
         """What has happened; the files may be long, so that a thread reads them."""

@@ -326,7 +326,7 @@ class NodeDaemon:
         if left:
             _, stuck = await asyncio.wait(left, timeout=HOOKS_END_S)
             for task in stuck:
-                _log.warning("left behind, since it does not end: %r", task)
+                _log.warning("task did not stop in time; abandoned: %r", task)
 
     def spawn(self, work: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
         """Do something beside."""

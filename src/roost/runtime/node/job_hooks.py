@@ -140,7 +140,7 @@ class JobHooks:
             return None
         printed = printed_ad(result.output)
         if isinstance(printed, HookFailed):
-            _log.warning("%s: %s: %s; nothing of it is used", self._runner.run, effect.path, printed.text)
+            _log.warning("%s: %s: %s; its output is ignored", self._runner.run, effect.path, printed.text)
             return None
         self._runner.job_ad = self._runner.job_ad.copy()
         self._runner.job_ad.update(printed)

@@ -94,7 +94,7 @@ class NodeOrders:
             case ef.FetchWork() | ef.ReplyFetch() | ef.EvictFetched():
                 daemon.fetching.perform(slot, effect)
             case _:
-                _log.warning("%s: %s is not done by this machine yet", slot.name, type(effect).__name__)
+                _log.warning("%s: this machine has no handler for the order %s", slot.name, type(effect).__name__)
 
     def _wake(self, slot: NodeSlot, timer: Timer, at: float | None) -> None:
         old = self._timers.pop((slot, timer), None)

@@ -129,7 +129,7 @@ class QueueRequests:
         try:
             ending = Ending(message.ending)
         except ValueError:
-            raise WireError(f"ending: {message.ending!r} is none of {', '.join(Ending)}") from None
+            raise WireError(f"ending: {message.ending!r} is not one of {', '.join(Ending)}") from None
         cause = Cause(ending=ending, code=message.code, subcode=message.subcode, text=message.text, by=OrderedBy.QUEUE)
         if self._machine.slot_of(message.claim_id) is None:
             if message.run not in self._daemon.reports:

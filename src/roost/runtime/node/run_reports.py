@@ -58,7 +58,7 @@ class Reports:
             record = read_record(path)
             run = record.ticket.get("run") or next((key.rpartition("/")[0] or key for key in record.keys), "")
             if not run or self.record(run) != path:
-                _log.error("%s is the record of no run, and is removed", path)
+                _log.error("%s does not belong to a run: removed", path)
                 path.unlink(missing_ok=True)
                 continue
             found[run] = record

@@ -117,7 +117,9 @@ class Scratch:
         except FileNotFoundError:
             return []
         except (OSError, ValueError, TypeError) as error:
-            _log.error("%s cannot be read, and directories that were EXECUTE earlier are not tidied: %s", LIST, error)
+            _log.error(
+                "%s cannot be read, and directories that were EXECUTE earlier are not cleaned up: %s", LIST, error
+            )
             return []
 
     def _write(self) -> None:

@@ -325,7 +325,7 @@ def _checked(ad: ClassAd) -> ClassAd | HookFailed:
     odd = next((name for name in ad if not _NAME.fullmatch(name)), None)
     if odd is None:
         return ad
-    remedy = "print one NAME = EXPRESSION a line, without square brackets and semicolons"
+    remedy = "print one NAME = EXPRESSION per line, without square brackets and semicolons"
     return HookFailed(text=f"what it printed is not an ad: {odd!r} is not a valid attribute name; {remedy}")
 
 

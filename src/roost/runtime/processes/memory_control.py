@@ -168,6 +168,6 @@ def _bytes(config: Config, name: str, slot_ad: ClassAd, job_ad: ClassAd) -> int 
     except ParseError as error:
         value = error
     if isinstance(value, bool) or not isinstance(value, int | float) or not value >= 0:
-        _log.warning("%s = %s gives no number of MB but %s: this limit is not set", name, text, value)
+        _log.warning("%s = %s is not a number of MB but %s: this limit is not set", name, text, value)
         return None
     return int(min(value * _MIB, _BYTES_MAX))

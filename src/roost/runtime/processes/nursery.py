@@ -159,7 +159,7 @@ class Nursery:
         start is cancelled is killed, unless this daemon leaves its jobs to the next one (`leave`).
         """
         if is_told_of(order.record, order.key):
-            raise AlreadyStarted(f"{order.record} tells of {order.key} already; give each start a key of its own")
+            raise AlreadyStarted(f"{order.record} already records {order.key}; give each start a key of its own")
         async with self._slots:
             pending = _Pending(order, self._loop.create_future())
             number, data = self._packed(order)

@@ -85,7 +85,7 @@ class QueueAnswers(RequestAnswers):
                 return await self.cell.log(request)
             case cell.ChangeCell():
                 return await self.cell.change(request, sender)
-        raise AssertionError(f"a request of the table that the queue does not answer: {request}")
+        raise AssertionError(f"the queue has no answer to a request of the table: {request}")
 
     def _budget(self, what: str, reply: str) -> Budget:
         """What a request may cost, with signs of life for the one who asks."""

@@ -116,7 +116,9 @@ class LogFiles:
                 piece = parts.pop(0)
                 total -= len(piece.text)
                 found.done.append(piece.id)
-                _log.error("the event log %s of %s took nothing for too long: a piece of it is given up", path, owner)
+                _log.error(
+                    "the event log %s of %s could not be written for too long: some events are dropped", path, owner
+                )
             if not parts:
                 del self._waiting[path, owner]
                 self._told.pop((path, owner), None)

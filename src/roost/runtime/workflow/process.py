@@ -124,7 +124,7 @@ class Process:
         past = tuple(self._past()) if recovering else ()
         self._clusters.update(event.cluster for event in past if isinstance(event, o.NodeSubmitted))
         if recovering:
-            _log.info("going on with what stands in %s: %d events", self.files.nodes_log, len(past))
+            _log.info("continuing from %s: %d events", self.files.nodes_log, len(past))
         self._take(self.run.step(o.Begun(past=past), time.time()), past=True)
         if recovering:
             self.states.catch_up()

@@ -210,7 +210,7 @@ def _indices(data: Mapping[str, Any], count: int) -> tuple[int, ...] | None:
     if value is None:
         return None
     if not isinstance(value, list) or len(value) != count or not all([type(one) is int for one in value]):
-        raise BadBatch("indices are not a list of numbers, one a row")
+        raise BadBatch("indices are not a list of numbers, one per row")
     return tuple(value)
 
 
@@ -225,7 +225,7 @@ def _columns(data: Mapping[str, Any], count: int) -> dict[str, list[Any]]:
     found = _mapping(data, "columns")
     for name, values in found.items():
         if not isinstance(values, list) or len(values) != count or not _plain(values):
-            raise BadBatch(f"the column {name} has not one value a job")
+            raise BadBatch(f"the column {name} does not have one value per job")
     return dict(found)
 
 

@@ -71,15 +71,15 @@ CODES: Final[dict[SubmitCode, CodeDoc]] = {
     ),
     SubmitCode.EXECUTABLE_MISSING: CodeDoc(
         _E,
-        "The program to run is not there; it is looked for relative to where you submit.",
+        "The program to run does not exist; its path is relative to where you submit.",
         "Correct the path, or write `transfer_executable = false` if the program is already on the machines.",
     ),
     SubmitCode.NO_SUCH_DIRECTORY: CodeDoc(
-        _E, "The directory that the job starts in is not there.", "Create it, or correct `initialdir`."
+        _E, "The initial directory of the job does not exist.", "Create it, or correct `initialdir`."
     ),
     SubmitCode.FILE_MISSING: CodeDoc(
         _W,
-        "A file that the job takes along is not there now; the job is put on hold if it still is not when it starts.",
+        "An input file does not exist now; the job is put on hold if it is still missing when the job starts.",
         "Create the file, or correct the path; paths are relative to `initialdir`.",
     ),
     SubmitCode.UNIVERSE: CodeDoc(
@@ -89,8 +89,8 @@ CODES: Final[dict[SubmitCode, CodeDoc]] = {
     ),
     SubmitCode.ARGUMENTS: CodeDoc(
         _E,
-        "The arguments cannot be told apart.",
-        'Put all of them into double quotes; within, single quotes hold together and "" is a double quote.',
+        "The arguments cannot be parsed.",
+        'Put all of them into double quotes; inside, single quotes keep words together and "" is a double quote.',
     ),
     SubmitCode.ENVIRONMENT: CodeDoc(
         _E, "The environment cannot be read.", "Write environment = \"NAME=value OTHER='two words'\"."
@@ -101,11 +101,13 @@ CODES: Final[dict[SubmitCode, CodeDoc]] = {
     SubmitCode.INTEGER: CodeDoc(_E, "A value is not a whole number.", "Write a number, or an expression of numbers."),
     SubmitCode.BOOLEAN: CodeDoc(_E, "A value is neither true nor false.", "Write true or false."),
     SubmitCode.SIZE: CodeDoc(_E, "A value is not a valid size.", "Write a number with K, M, G or T, such as 1.5 GB."),
-    SubmitCode.WORD: CodeDoc(_E, "A value is none of the words that are allowed.", "Use one of the words named."),
-    SubmitCode.SIGNAL: CodeDoc(_E, "A value names no signal.", "Write a name such as SIGTERM, or a number."),
-    SubmitCode.TRANSFER: CodeDoc(
-        _E, "What is said about the transfer of files contradicts itself.", "Remove one of the two."
+    SubmitCode.WORD: CodeDoc(
+        _E, "A value is not one of the allowed words.", "Use one of the words that the message lists."
     ),
+    SubmitCode.SIGNAL: CodeDoc(
+        _E, "A value is not the name of a signal.", "Write a name such as SIGTERM, or a number."
+    ),
+    SubmitCode.TRANSFER: CodeDoc(_E, "The settings for file transfer contradict each other.", "Remove one of the two."),
     SubmitCode.ACCOUNTING: CodeDoc(
         _E, "A name of a group or user has characters that are not allowed.", "Use letters, digits, `_`, `.`, `-`, `@`."
     ),
@@ -114,7 +116,9 @@ CODES: Final[dict[SubmitCode, CodeDoc]] = {
         "A concurrency limit is neither a name nor a name with a number.",
         "Write for instance `concurrency_limits = licence:2`.",
     ),
-    SubmitCode.NAME: CodeDoc(_E, "A name of an attribute is none.", "Use letters, digits and `_`, a letter first."),
+    SubmitCode.NAME: CodeDoc(
+        _E, "A name is not a valid attribute name.", "Use letters, digits and `_`, a letter first."
+    ),
     SubmitCode.QUEUE: CodeDoc(
         _E,
         "The queue statement cannot be read.",
@@ -136,13 +140,11 @@ CODES: Final[dict[SubmitCode, CodeDoc]] = {
     SubmitCode.DUPLICATE_ITEM: CodeDoc(
         _W, "A file matches several patterns; it is taken once.", "Make the patterns exclude each other."
     ),
-    SubmitCode.CONFLICT: CodeDoc(_W, "Two commands say different things; one is ignored.", "Remove one of them."),
-    SubmitCode.SUSPICIOUS: CodeDoc(
-        _W, "A value is allowed, and is probably not what was meant.", "See what is said about it."
-    ),
+    SubmitCode.CONFLICT: CodeDoc(_W, "Two commands contradict each other; one is ignored.", "Remove one of them."),
+    SubmitCode.SUSPICIOUS: CodeDoc(_W, "A value is allowed, but probably not intended.", "See the message."),
     SubmitCode.NO_EFFECT: CodeDoc(
         _W,
-        "The command is understood and kept in the job's ad, and nothing in a pool of Roost acts on it.",
+        "The command is accepted and kept in the job's ad, but nothing in a Roost pool acts on it.",
         "Remove the line, or do without.",
     ),
 }

@@ -108,7 +108,7 @@ def lease(job: Job) -> None:
         return
     value = job.computed(text)
     if isinstance(value, int) and not isinstance(value, bool) and 0 < value < _LEASE_MIN_S:
-        message = f"job_lease_duration = {value} is less than {_LEASE_MIN_S} s, which is taken"
+        message = f"job_lease_duration = {value} is less than {_LEASE_MIN_S} s, which is used instead"
         job.report(SubmitCode.CONFLICT, message, "job_lease_duration", remedy=f"Write {_LEASE_MIN_S} or more, or 0.")
         job.put("JobLeaseDuration", _LEASE_MIN_S)
         return
@@ -126,7 +126,7 @@ def deferral(job: Job) -> None:
         return
     if job.fact(universe_of) == "scheduler":
         name = job.given("deferral_time", "DeferralTime", *(name for name, _ in _CRON))
-        message = f"{name}: jobs of the scheduler universe do not wait for a time"
+        message = f"{name}: jobs of the scheduler universe cannot wait for a start time"
         job.report(SubmitCode.UNIVERSE, message, name, remedy="Use universe = local, or leave the time out.")
         return
     _instant(job, "DeferralTime", ("deferral_time", "DeferralTime"), None)
@@ -148,7 +148,7 @@ def _instant(job: Job, attribute: str, names: tuple[str, ...], default: int | No
     value = job.computed(text)
     if isinstance(value, int | float) and value < 0:
         name = job.given(*names)
-        job.report(SubmitCode.INTEGER, f"{name} = {text} is negative", name, remedy="Write a number from 0 on.")
+        job.report(SubmitCode.INTEGER, f"{name} = {text} is negative", name, remedy="Write 0 or more.")
         return
     job.put_expression(attribute, text, job.given(*names))
 
@@ -159,7 +159,7 @@ def notification(job: Job) -> None:
     number = 0 if text is None else _NOTIFICATIONS.get(text.lower())
     if number is None:
         words = ", ".join(_NOTIFICATIONS)
-        job.report(SubmitCode.WORD, f"notification = {text} is none of {words}", "notification")
+        job.report(SubmitCode.WORD, f"notification = {text} is not one of {words}", "notification")
         return
     job.put("JobNotification", number)
 
@@ -178,7 +178,7 @@ def accounting(job: Job) -> None:
         if group is None:
             group = job.defaults.nice_group
         else:
-            message = "nice_user is ignored, for accounting_group says whom the job counts for"
+            message = "nice_user is ignored because accounting_group is set"
             job.report(SubmitCode.CONFLICT, message, "nice_user")
         if job.given("max_job_retirement_time", "MaxJobRetirementTime") is None:
             job.put("MaxJobRetirementTime", 0)
@@ -201,7 +201,7 @@ def limits(job: Job) -> None:
     if text is not None and expression is not None:
         job.report(
             SubmitCode.CONFLICT,
-            "concurrency_limits_expr is ignored beside concurrency_limits",
+            "concurrency_limits_expr is ignored because concurrency_limits is set",
             "concurrency_limits_expr",
         )
     if text is None:

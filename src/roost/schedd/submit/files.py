@@ -99,7 +99,9 @@ def _should(job: Job, given: str | None) -> str:
     word = (given or job.defaults.should_transfer).lower()
     if word not in _SHOULD:
         job.report(
-            SubmitCode.WORD, f"should_transfer_files = {given} is none of YES, NO, IF_NEEDED", "should_transfer_files"
+            SubmitCode.WORD,
+            f"should_transfer_files = {given} is not one of YES, NO, IF_NEEDED",
+            "should_transfer_files",
         )
     return _SHOULD.get(word, "IF_NEEDED")
 
@@ -112,7 +114,7 @@ def _when(job: Job) -> str:
     if text.upper() in _WHEN:
         return text.upper()
     remedy = "Write should_transfer_files = NO." if text.upper() == "NEVER" else None
-    message = f"when_to_transfer_output = {text} is none of {', '.join(_WHEN)}"
+    message = f"when_to_transfer_output = {text} is not one of {', '.join(_WHEN)}"
     job.report(SubmitCode.WORD, message, "when_to_transfer_output", remedy=remedy)
     return ""
 

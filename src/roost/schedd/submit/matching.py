@@ -63,7 +63,7 @@ def _obsolete(job: Job, expression: Expr) -> None:
         if key in names:
             job.report(
                 SubmitCode.OBSOLETE,
-                f"requirements refers to {word}: a slot that can be divided is compared as a whole",
+                f"requirements refers to {word}: a partitionable slot is compared as a whole",
                 "requirements",
                 remedy=f"Say request_{key} = …, and leave {word} out of the requirements.",
             )

@@ -226,7 +226,7 @@ class _Looker:
         if size is None and job.fact(transfers_executable):
             name = job.given("executable", "Cmd")
             remedy = self._elsewhere(job)
-            job.report(SubmitCode.EXECUTABLE_MISSING, f"the program {path} is not there", name, remedy=remedy)
+            job.report(SubmitCode.EXECUTABLE_MISSING, f"the program {path} does not exist", name, remedy=remedy)
         elif size is not None and self.host.kind_of(path) is FileKind.DIRECTORY:
             job.report(SubmitCode.EXECUTABLE_MISSING, f"{path} is a directory", "executable",
                        remedy="Name a file in it.")  # fmt: skip
@@ -238,7 +238,7 @@ class _Looker:
         beside = posixpath.join(job.defaults.cwd, directory, job.text("executable", "Cmd") or "")
         if not directory or self._size(beside) is None:
             return None
-        return f"It is beside the description, and paths count from where you submit: `cd {directory}` first."
+        return f"It is next to the description, but paths are relative to where you submit: `cd {directory}` first."
 
     def _inputs(self, job: Job, directory: str) -> list[tuple[str, str]]:
         """Command and path of every file that the job takes along."""
@@ -259,7 +259,7 @@ class _Looker:
         command, path = named
         size = self._size(path)
         if size is None:
-            job.report(SubmitCode.FILE_MISSING, f"{path} is not there", command, severity=self.severity)
+            job.report(SubmitCode.FILE_MISSING, f"{path} does not exist", command, severity=self.severity)
         return size or 0
 
 

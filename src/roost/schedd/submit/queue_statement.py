@@ -158,7 +158,7 @@ class _Reader:
             if folded.count(key) > 1:
                 raise _Wrong(f"the variable {name} is named twice")
             if key in ("process", "cluster"):
-                raise _Wrong(f"{name} is set by the queue itself; take another name")
+                raise _Wrong(f"{name} is set by the queue itself; choose another name")
         return names
 
     # -- items

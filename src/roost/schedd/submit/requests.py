@@ -63,7 +63,7 @@ def _sized(job: Job, command: str, attribute: str, default: str, power: int) -> 
         if value is None:
             value = _expression(job, attribute, text, name or command)
         if isinstance(value, int) and value < 0:
-            job.report(SubmitCode.SIZE, f"{name} = {text} is less than nothing", name)
+            job.report(SubmitCode.SIZE, f"{name} = {text} is negative", name)
     return Request(attribute=attribute, resource=resource, value=value, given=name is not None)
 
 

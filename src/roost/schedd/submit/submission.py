@@ -251,7 +251,7 @@ class _Reader:
             if key in ELSEWHERE:
                 remedy = "HTCondor knows this command, and Roost does not act on it: remove the line."
             elif key in ALL:
-                remedy = "Another line says the same and counts instead, or one that this belongs to is missing."
+                remedy = "Another line overrides it, or a line that it needs is missing."
             findings.report(
                 SubmitCode.UNUSED,
                 message,

@@ -19,10 +19,10 @@ COMMANDS: Final = {
         "Use `should_transfer_files = NO` where disks are shared.",
     ),
     "stream_error": ("output comes back when the job ends", _SHARE),
-    "encrypt_input_files": ("what is encrypted is the connection, with tls:// in NATS_SERVERS", ""),
-    "encrypt_output_files": ("what is encrypted is the connection, with tls:// in NATS_SERVERS", ""),
-    "dont_encrypt_input_files": ("what is encrypted is the connection, with tls:// in NATS_SERVERS", ""),
-    "dont_encrypt_output_files": ("what is encrypted is the connection, with tls:// in NATS_SERVERS", ""),
+    "encrypt_input_files": ("only the connection is encrypted, with tls:// in NATS_SERVERS", ""),
+    "encrypt_output_files": ("only the connection is encrypted, with tls:// in NATS_SERVERS", ""),
+    "dont_encrypt_input_files": ("only the connection is encrypted, with tls:// in NATS_SERVERS", ""),
+    "dont_encrypt_output_files": ("only the connection is encrypted, with tls:// in NATS_SERVERS", ""),
     "output_destination": ("output comes back to where you submit", "Copy it from there, or in the job."),
     "transfer_plugins": ("URLs are not fetched", "Download in the job, or transfer files."),
     "remote_initialdir": ("a job whose files are not moved starts in initialdir", "Set `initialdir`."),
@@ -41,7 +41,7 @@ COMMANDS: Final = {
     "load_profile": ("no profile is read", "Read it in the job."),
     "primary_unix_group": ("the job has the account's own group", "Use newgrp in the job."),
     "want_io_proxy": ("the job cannot ask the queue for files", "Transfer them."),
-    "starter_debug": ("what the machine tells is its administrator's to set", ""),
+    "starter_debug": ("the administrator configures the machine's logs", ""),
 }
 #: Values that ask for nothing.
 _NOTHING: Final = frozenset(("never", "false", "no", "f", "0", "off", "undefined", ""))

@@ -121,7 +121,7 @@ def _mode(config: Config) -> str:
     text = config.get(knob) if is_set(config, knob) else None
     mode = _EXCEPT if text is None else text.lower()
     if mode not in (_EXCEPT, _BEST_EFFORT, "allornothing"):
-        message = f"{text!r} is none of BestEffort, AllOrNothing, Except"
+        message = f"{text!r} is not one of BestEffort, AllOrNothing, Except"
         raise ConfigError(diagnostic(Code.BAD_CHOICE, message, span_of(config, knob), name=knob))
     return mode
 

@@ -23,13 +23,13 @@ from roost.wire.requests.queue import ShownFields
 OUTPUT_OPTIONS: Final = (
     Option("long", "whole ads", least=1, colon="FORM"),
     Option("json", "whole ads as JSON", least=2),
-    Option("jsonl", "whole ads, one JSON object a line", least=5),
+    Option("jsonl", "whole ads, one JSON object per line", least=5),
     Option("xml", "whole ads as XML", least=3),
     Option("attributes", "of whole ads only these, separated by commas", takes="NAMES", least=2),
-    Option("autoformat", "values of attributes and expressions, an ad a line", takes="ATTR...", least=5, colon=FLAGS),
+    Option("autoformat", "values of attributes and expressions, an ad per line", takes="ATTR...", least=5, colon=FLAGS),
     Option("af", "the same", takes="ATTR...", least=2, colon=FLAGS),
     Option("format", "a value in a printf text; may be repeated", takes="TEXT ATTR", least=1),
-    Option("print-format", "a table as a file says", takes="FILE", least=2),
+    Option("print-format", "a table described by a file", takes="FILE", least=2),
     Option("pr", "the same", takes="FILE", least=2),
 )
 _LONG_FORMS: Final = {"": documents.LONG, "long": documents.LONG, "json": documents.JSON, "xml": documents.XML,
