@@ -35,6 +35,14 @@ BANNED = {
     r"\bnot? \S+ any more\b": "no longer",
     r"\bwherefore|whereof|thereof|hereby\b": "plain words",
     r"\bof its own accord\b": "by itself",
+    r"\bof (?:one's|his|her) own\b": "your own, its own",
+    r"\bto be had\b": "available",
+    r"\b(?:is|are) told (?:in|by)\b": "the log says, is described in",
+    r"\bcomplain(?:s|ed)? of\b": "report, is reported",
+    r"\bsees? to it\b": "ensure",
+    r"\b(?:would|must|could|might|should) else\b": "would otherwise",
+    r"\b(?:is|are|was) not there\b": "does not exist, is missing",
+    r"\b(?:line|row|object|attribute) an? (?:job|line|row|slot|machine|event|ad)\b": "one line per job",
 }
 
 #: What HTCondor's commands and daemons, and Grid Engine's, print.
@@ -120,6 +128,8 @@ def test_no_text_has_a_foreign_phrase():
         "more than 20 conditions within one another",
         "this is a mistake in Roost",
         "it is looked every 2 s",
+        "one JSON object a line",
+        "the file is not there",
     ],
 )
 def test_a_banned_phrase_is_found(text):

@@ -24,7 +24,7 @@ _MISSING: Final[Any] = type("_Missing", (), {"__repr__": lambda self: "<missing>
 
 
 class _Field(NamedTuple):
-    """What is said of one field."""
+    """The description of one field."""
 
     default: Any = _MISSING
     default_factory: Any = _MISSING

@@ -1,4 +1,4 @@
-"""``roost advertise``: put ads of one's own into the pool's table, or take them out."""
+"""``roost advertise``: publish ads in the pool, or withdraw them."""
 
 from __future__ import annotations
 

@@ -75,7 +75,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         "--slot", metavar="N", type=int, default=1, help="number of the slot whose hook it is (default: 1)"
     )
     test.add_argument("--word", metavar="WORD", help="what the hook is called with, such as reject or evict")
-    test.add_argument("--job", metavar="FILE", help="the job's ad in place of the sample, one attribute a line")
+    test.add_argument("--job", metavar="FILE", help="the job's ad in place of the sample, one attribute per line")
     test.add_argument("--slot-ad", metavar="FILE", help="the slot's ad in place of the sample")
     test.add_argument("--time", metavar="SECONDS", type=float, default=60.0, help="how long it may take (default: 60)")
 

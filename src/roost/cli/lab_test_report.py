@@ -50,7 +50,7 @@ class Report:
 
     @property
     def passed(self) -> bool:
-        """Whether there was nothing to complain of."""
+        """Whether all scenarios passed, and coverage suffices."""
         return not self._counts["failed"] and self._missed is None
 
     # -- file by file ----------------------------------------------------------------------------------
@@ -75,7 +75,7 @@ class Report:
         self._say(_outcome_lines(outcome))
 
     def end(self, *, coverage: bool, minimum: float | None) -> None:
-        """The file is done with; its coverage may be asked for."""
+        """End the report of a file, with its coverage if asked for."""
         self._end_file()
         if minimum is not None and 100 * self._coverage.share < minimum:
             self._missed = minimum

@@ -29,7 +29,7 @@ from roost.wire import docs as wire
 
 
 def pages(docs: Path) -> dict[str, str]:
-    """Path below `docs` to text. Raises ValueError for a page that lacks a block, OSError for one that is not there."""
+    """Path below `docs` to text. Raises ValueError for a page that lacks a block, OSError for a missing one."""
     made: dict[str, dict[str, Iterable[str]]] = {}
     for room in (dag, hooks, pool_page, startd, starter, states):
         made |= room.blocks()

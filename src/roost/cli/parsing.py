@@ -52,7 +52,7 @@ def refusal(parser: argparse.ArgumentParser, unknown: Sequence[str]) -> CommandE
 
 
 def nearest(name: str, names: Iterable[str]) -> str | None:
-    """The name that is most like one that is not there; None if none is."""
+    """The known name that is most like an unknown one; None if none is."""
     # Only after a mistake: what imports it must start at once.
     from difflib import get_close_matches
 

@@ -116,7 +116,7 @@ def of_event(logged: LoggedEvent) -> Happening | None:
 
 
 def _left(event: JobEvicted, on_machine: bool, following: Event | None) -> tuple[Milestone, str] | None:
-    """What is said of a run that ended without a result; None where the next event says it all."""
+    """The text for a run that ended without a result; None where the next event says it all."""
     because = f": {event.reason}" if event.reason else ""
     if isinstance(following, JobHeld) and following.reason == event.reason:
         return (Milestone.LEFT, "left its machine, to be held") if on_machine else None

@@ -107,7 +107,7 @@ class Configuration:
     values: tuple[tuple[str, str], ...] = ()
 
     def get(self, name: str) -> str | None:
-        """The text of an attribute; None if it is not there."""
+        """The text of an attribute; None if it is missing."""
         return next((text for each, text in self.values if each == name), None)
 
 

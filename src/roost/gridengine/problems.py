@@ -33,7 +33,7 @@ MEANINGS: Final[dict[Code, str]] = {
     Code.SYNTAX: "The text is not in the form of its object.",
     Code.UNKNOWN_KIND: "The text is not an object of a cell, or the name of its file does not say which.",
     Code.BAD_NAME: "The name has characters, or is a word, that names may not have.",
-    Code.MISSING_ATTRIBUTE: "An attribute that every object of the kind has is not there.",
+    Code.MISSING_ATTRIBUTE: "An attribute that every object of the kind has is missing.",
     Code.UNKNOWN_ATTRIBUTE: "The kind of object has no attribute of this name.",
     Code.REPEATED_ATTRIBUTE: "An attribute appears more than once.",
     Code.BAD_VALUE: "The value is not of the attribute's type, or outside its range.",

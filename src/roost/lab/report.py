@@ -228,7 +228,7 @@ def _sample(timelines: Timelines) -> str:
 
 
 def _gantt(timelines: Timelines, presence: Mapping[str, Sequence[tuple[float, float]]]) -> Iterator[str]:
-    """One row a slot; a thin line under it shows when keys are pressed."""
+    """One row per slot; a thin line under it shows when keys are pressed."""
     height = len(timelines.spans) * _ROW
     scale = (_WIDTH - _LEFT_OF_SLOTS) / timelines.end_s
     yield f'<svg width={_WIDTH} height={height + 24} viewBox="0 0 {_WIDTH} {height + 24}">'

@@ -49,7 +49,7 @@ def do(
     now: float,
 ) -> None:
     """Carry out an order. `job` is the queue's name of the job that it is about; `reconfigure` lets
-    daemons read changed settings; `flows` are DAGs. Raises LabError for an order to what is not there.
+    daemons read changed settings; `flows` are DAGs. Raises LabError for an order to something that does not exist.
     """
     queue = world.queue
     match deed.order:

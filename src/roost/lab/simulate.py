@@ -1,7 +1,7 @@
 """`roost lab simulate`: a policy, machines and a workload in; timelines, records, figures and a report out.
 
-Into the output directory go ``records.jsonl`` (everything that happened, one JSON object a line), ``summary.json`` (the
-figures, the digest, and the command that repeats the run), ``report.html``, and where matplotlib is installed
+Into the output directory go ``records.jsonl`` (everything that happened, one JSON object per line), ``summary.json``
+(the figures, the digest, and the command that repeats the run), ``report.html``, and where matplotlib is installed
 ``timeline.png`` and ``metrics.png``.
 """
 

@@ -220,7 +220,7 @@ class Timelines:
             now.cores = max(0.0, now.cores + cores)
 
     def _show_dynamic(self, slot: str) -> None:
-        """A dynamic slot that was not there before is shown if its parent is, as long as there is room."""
+        """A new dynamic slot is shown if its parent is, as long as there is room."""
         if parent_of(slot) in self.spans and len(self.spans) < 2 * self.shown:
             self.spans.setdefault(slot, [])
 

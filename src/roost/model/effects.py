@@ -18,7 +18,7 @@ from roost.model.reasons import Reason, Refusal, VacateReason
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Notice:
-    """What is said to a job that has to go: the code, subcode and text of its end, and whether it goes on hold."""
+    """The notice to a job that has to go: the code, subcode and text of its end, and whether it goes on hold."""
 
     code: int
     text: str

@@ -6,7 +6,7 @@ factor is the one set for the user, else that of nice users, of the user's group
 default.
 
 `Accounts` keeps what must outlive a restart and goes to JSON and back. It reads no clock: each update says what time it
-is. Uses of claims that began and ended between two updates are told by the caller as weight times seconds.
+is. The caller reports uses of claims that began and ended between two updates, as weight times seconds.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """What the matchmaker keeps from one cycle to the next: verdicts and best slots of each request.
 
-A request is known by queue, submitter and autocluster. Of each known one a byte a slot is kept, and the best slots in
-order. At the beginning of a cycle the slots that changed, or are to be had again, are judged for all known requests at
-once, as pairs (`of_slots`); everything else stands. That is dropped as a whole when it would cost more than to
-begin anew, and whenever the clock or attributes of the cycle itself are among what Requirements or ranks depend on.
+A request is known by queue, submitter and autocluster. For each known one it keeps a byte per slot, and the best slots
+in order. At the beginning of a cycle the slots that changed, or are available again, are judged for all known requests
+at once, as pairs (`of_slots`); everything else stands. That is dropped as a whole when it would cost more than to begin
+anew, and whenever the clock or attributes of the cycle itself are among what Requirements or ranks depend on.
 
 The results are the same with and without: `tests/negotiator/test_against_model.py` holds it to that.
 """
@@ -153,7 +153,7 @@ class Memory:
         return found
 
     def counts(self, known: Known) -> Array:
-        """Number of each verdict on a request among the slots to be had; shape (VERDICTS,)."""
+        """Number of each verdict on a request among the available slots; shape (VERDICTS,)."""
         if known.counts is None:
             assert self._judge is not None
             known.counts = count_of(known.verdicts, self._judge.view.available)
@@ -162,8 +162,8 @@ class Memory:
     def listing(self, known: Known, usable: Array, need: int, taken: Array | None) -> Listing:
         """The best usable slots for a request, at least `need` or all.
 
-        `taken` are the rows given away in this cycle if `usable` leaves out nothing else that is to be had; the
-        listing is then kept.
+        `taken` are the rows given away in this cycle if `usable` leaves out no other available slot; the listing is
+        then kept.
         """
         kept = known.listing
         if kept is not None:

@@ -280,7 +280,7 @@ def identity(settings: PolicySettings) -> str:
 
 
 def conjunction(original: object, policy: Expr) -> Expr:
-    """``(original) && (policy)``; an original that is not there counts as true."""
+    """``(original) && (policy)``; a missing original counts as true."""
     from roost.classad.syntax import Literal, Node
 
     left = original if isinstance(original, Node) else Literal(True)

@@ -62,7 +62,7 @@ class Want:
     causes: dict[str, int] = field(default_factory=dict)
 
     def close(self, rejection: Rejection | None = None) -> None:
-        """Be done with it."""
+        """Close the request: it gets no more slots."""
         self.closed, self.rejection = True, rejection
 
 

@@ -62,7 +62,7 @@ class Shelf(Protocol):
         """ConcurrencyLimits of what runs."""
 
     def ad(self, row: int) -> ClassAd | None:
-        """The ad of a slot as it is now; None if it is not to be had after all."""
+        """The ad of a slot as it is now; None if it is not available after all."""
 
     def rows(self) -> Iterator[int]:
         """The unclaimed slots, by their ranks where those do not depend on the request; of equals the first."""

@@ -3,7 +3,7 @@
 `startd.requests` places a request, `startd.layout_machine` keeps the ledgers. A dynamic slot lives from the request
 that it was cut for until its claim ends. Whenever a slot is cut or goes, all ads that tell sizes are made anew.
 
-A claim that the ledgers do not grant is a mistake of this room: the slots' machines see to it that none is asked for.
+A claim that the ledgers do not grant is a bug in this package: the slots' machines never ask for one.
 """
 
 from __future__ import annotations

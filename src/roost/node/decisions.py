@@ -1,7 +1,7 @@
 """What a machine decided about its slots and their jobs, for the record: which transitions are evictions, and why.
 
 An eviction is on record where it is decided: when a job that runs or is suspended has to go, and when it is killed for
-not going. That its retirement is over, and the like, follows from that, and is told in the slot's story. A user's
+not going. That its retirement is over, and similar steps, follow from that, and are in the slot's story. A user's
 command is on record whether it was done or refused.
 """
 

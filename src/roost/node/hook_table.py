@@ -150,8 +150,8 @@ HOOKS: Final = (
     HookRow(
         name=HookPoint.FAILURE,
         by=RunBy.STARTER,
-        when="the job could not be started: its ad is of no use, its program or user is not there, a prepare hook or "
-        "the prolog said no",
+        when="the job could not be started: its ad is unusable, its program or user does not exist, or a prepare hook "
+        "or the prolog refused it",
         argument="`hold` if it cannot be started as it is, `evict` if it might be elsewhere or later",
         words=("hold", "evict"),
         told="ExitReason, and HoldReason or VacateReason with …Code and …SubCode",

@@ -1,4 +1,4 @@
-"""The log of a daemon: one line an event, times in UTC, in files that are turned over before they grow too long.
+"""The log of a daemon: one line per event, times in UTC, in files that are rotated before they grow too long.
 
 Every transition of a slot is a line, so a line must cost little: it is formatted once and written in one go, and no
 more is found out about who logs than the line says.

@@ -30,7 +30,7 @@ _FIRST_CONFIG: Final = """\
 # The configuration of this pool. `roost config explain NAME` tells where a value comes from, `roost config check` and
 # `roost policy lint` tell what is wrong with it, `roost reconfig` makes the daemons read it again.
 
-# A machine of one's own: jobs start whenever there is room. `use POLICY : Desktop` is for a shared desktop.
+# A personal machine: jobs start whenever there is room. `use POLICY : Desktop` is for a shared desktop.
 use ROLE : Personal
 """
 
@@ -105,7 +105,7 @@ class Home(NamedTuple):
         return self.path / f"{database}.identity"
 
     def make(self) -> None:
-        """Make what is not there. Raises HomeError."""
+        """Create what does not exist yet. Raises HomeError."""
         try:
             self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
             for directory in (self.log, self.run, self.execute, self.jobs, self.spool, self.database.parent):

@@ -218,7 +218,7 @@ def superusers(config: Config) -> frozenset[str]:
 
 
 def set_up_log(context: RoleContext) -> None:
-    """Write the log of a daemon, one line an event, times in UTC."""
+    """Write the log of a daemon, one line per event, times in UTC."""
     root = logging.getLogger()
     for old in list(root.handlers):
         root.removeHandler(old)

@@ -73,7 +73,7 @@ class UserMap(Mapping[str, str]):
 
 
 def _filled(value: str, match: re.Match[str]) -> str:
-    """A value with the groups of a match put in; one that is not there is empty."""
+    """A value with the groups of a match inserted; a missing group is empty."""
     groups = (match[0], *match.groups(""))
     return re.sub(r"\\(\d)", lambda part: groups[int(part[1])] if int(part[1]) < len(groups) else "", value)
 

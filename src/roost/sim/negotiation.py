@@ -62,7 +62,7 @@ class _Named(Protocol):
 
 
 class _Withheld:
-    """Claims that are not to be had: given away, or of slots of which the matchmaker does not know yet."""
+    """Claims that are not available: given away, or of slots of which the matchmaker does not know yet."""
 
     def __init__(self, promised: Mapping[str, float]) -> None:
         self._promised = promised
@@ -225,7 +225,7 @@ class Negotiation:
         self.shelf.forget(machine)
 
     def more(self, wait_s: float = AGAIN_S) -> None:
-        """There is more to be had, or wanted, than was a moment ago."""
+        """More slots or requests are there than a moment ago."""
         if wait_s not in self._asked:
             self._asked.add(wait_s)
             self.engine.at(self.engine.now + wait_s, partial(self._once_more, wait_s), RANK_CYCLE)

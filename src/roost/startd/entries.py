@@ -286,7 +286,7 @@ def _warn_of_vacating(work: Work) -> None:
 
 
 def notice_for(work: Work, otherwise: VacateReason = VacateReason.CLAIM_DEACTIVATED) -> Notice:
-    """What is said to the job: hold it if PREEMPT is the cause and WANT_HOLD is TRUE."""
+    """The notice to the job: hold it if PREEMPT is the cause and WANT_HOLD is TRUE."""
     if preempt_is_cause(work):
         held = _hold(work)
         if held is not None:

@@ -101,7 +101,7 @@ def _look_at_free(state: SlotState, found: list[str]) -> None:
     if state.eviction.irrevocable or state.eviction.hard:
         found.append("an eviction without a claim")
     if state.claim.lease_until is not None or state.vacate_until is not None or state.kill_again_at is not None:
-        found.append("a deadline of a claim that is not there")
+        found.append("a deadline of a claim that does not exist")
     if state.claim.request is not None and state.state is not State.BACKFILL:
         found.append("a request without an answer")
 

@@ -55,7 +55,7 @@ class KeepAlive(Message, frozen=True, kw_only=True):
 
 
 class ActivateClaim(Message, frozen=True, kw_only=True):
-    """A job is to run on a claim. `run` names the attempt: all that is said of it later carries that name."""
+    """A job is to run on a claim. `run` names the attempt: all later messages about it carry that name."""
 
     claim_id: str
     job_ad: AdData

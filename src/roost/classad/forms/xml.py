@@ -4,7 +4,7 @@
 ``<rt>`` times, ``<l>`` list, ``<e>`` any other expression. Strings and names are escaped twice: as in the
 new form (without the quotes), then ``& < >`` as XML wants. The text is plain ASCII.
 
-The reader is a reader of this form, not of XML at large: no namespaces, no document types of one's own, no
+The reader is a reader of this form, not of XML at large: no namespaces, no custom document types, no
 entities but the five of XML and numeric ones. Declarations, comments and unknown elements around ads are
 skipped.
 

@@ -11,7 +11,7 @@ from roost.classad.vector.vectors import PAYLOADS, Operand, Vector, gather, valu
 
 
 class Result:
-    """One value a row, in the order of the table's keys at the time. Not changed by later changes of the table."""
+    """One value per row, in the order of the table's keys at the time. Not changed by later changes of the table."""
 
     __slots__ = ("_vector", "size")
 

@@ -1,6 +1,6 @@
 """Columns of values within an evaluation, and how pieces are put together.
 
-A `Vector` holds one value a row. In the common case all rows are of one kind, and the vector is one NumPy array;
+A `Vector` holds one value per row. In the common case all rows are of one kind, and the vector is one NumPy array;
 else `kinds` says for each row which of the arrays counts, and the others hold rubbish there. A part of an
 expression that is the same for all rows is not a vector but the value itself: an *operand* is either.
 """
@@ -33,7 +33,7 @@ from roost.classad.vector.kinds import (
 
 
 class Vector:
-    """One value a row; shapes are (size,)."""
+    """One value per row; shapes are (size,)."""
 
     __slots__ = ("bools", "codes", "ints", "kind", "kinds", "memo", "present", "reals", "size", "words")
 

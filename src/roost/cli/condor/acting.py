@@ -1,7 +1,7 @@
 """What users do to jobs: ``condor_rm|hold|release|suspend|continue|vacate_job``.
 
-Ids of jobs are acted upon together and each is told by itself; every cluster, user and constraint is one request of its
-own, told as one. The exit status is 1 only where no job was acted upon at all.
+Ids of jobs are one request with a line of output for each; every cluster, user and constraint is a request of its own,
+with one line. The exit status is 1 only where no job was acted on at all.
 """
 
 from __future__ import annotations
@@ -175,7 +175,7 @@ def _asked(pool: Pool, order: _Order, choice: Choice) -> queue.ActedUpon:
 
 
 def _removed_only(pool: Pool, choice: Choice) -> Choice:
-    """Those of some jobs that are being removed, or are not there at all."""
+    """Those of some jobs that are being removed, or do not exist at all."""
     statuses = _statuses(pool, choice.jobs)
     return choice._replace(jobs=tuple(job for job in choice.jobs if statuses.get(job, _REMOVED) == _REMOVED))
 

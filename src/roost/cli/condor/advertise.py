@@ -1,4 +1,4 @@
-"""``condor_advertise``: put ads of one's own into the pool's table, or take them out.
+"""``condor_advertise``: publish ads in the pool, or withdraw them.
 
 Only daemons publish the ads of daemons; any user of the pool may publish other ads.
 """

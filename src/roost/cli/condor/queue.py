@@ -109,7 +109,7 @@ class Query:
 
     @property
     def only_mine(self) -> bool:
-        """Whether only the user's own jobs are meant, since nothing else is said."""
+        """Whether only the user's own jobs are listed, since no others were named."""
         return not ({"allusers", "global"} & self.flags or self.choice.jobs or self.choice.owners)
 
     @property

@@ -19,7 +19,7 @@ _MB: Final = 1024.0
 
 
 def machines(rows: list[Row]) -> list[Row]:
-    """A row a machine, in the order of their first slots."""
+    """One row per machine, in the order of their first slots."""
     found: dict[str, list[Row]] = {}
     for row in rows:
         found.setdefault(row.text("Machine"), []).append(row)

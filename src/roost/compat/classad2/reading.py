@@ -1,7 +1,7 @@
 """Ads of texts and files: `parseOne`, `parseNext`, `parseAds`, and the texts of literals.
 
-The form is told by the caller or guessed by the first characters. In the old form a line that cannot be read ends the
-ad, and the input with it; an ad that is cut off at the end of the input is not given.
+The caller names the form, or it is guessed from the first characters. In the old form a line that cannot be read ends
+the ad, and the input with it; an ad that is cut off at the end of the input is not given.
 """
 
 from __future__ import annotations

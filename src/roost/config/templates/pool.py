@@ -1,8 +1,8 @@
 """Pool-wide policies, for the central manager's configuration: each adds to what is in force.
 
 They end in the NEGOTIATOR_PE_* knobs, which no owner or user can get around. Conditions on what users write in their
-jobs are made so that leaving it out, or writing it wrong, does not help; the exceptions are said in their sentence.
-Who is in a group is told by AccountingGroup, which is what decides whose share a job uses.
+jobs are made so that leaving it out, or writing it wrong, does not help; the exceptions are named in their sentences.
+AccountingGroup says which group a user is in, since it decides whose share a job uses.
 """
 
 from __future__ import annotations

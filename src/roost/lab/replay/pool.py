@@ -336,7 +336,7 @@ class ReplayPool:
         return JobStatus.GONE if cluster is None else cluster.status(job.proc)
 
     async def do(self, deed: Deed, configured: Callable[[Deed], Config]) -> None:
-        """Carry out an order. Raises LabError for an order to what is not there."""
+        """Carry out an order. Raises LabError for an order to something that does not exist."""
         node, now = self.node, self.clock.now()
         match deed.order:
             case Order.HOLD | Order.RELEASE | Order.REMOVE | Order.SUSPEND | Order.CONTINUE | Order.VACATE_JOB:

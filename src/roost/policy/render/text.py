@@ -32,7 +32,7 @@ WIDTH_MIN: Final = 40
 
 @dataclass(frozen=True, slots=True)
 class _Mark:
-    """Something underlined, and what is said about it."""
+    """Something underlined, and the text about it."""
 
     span: Span
     note: str

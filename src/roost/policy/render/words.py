@@ -69,7 +69,7 @@ def _relation(change: Change) -> str:
 
 
 def _now(change: Change) -> str:
-    return "is not there" if change.side is Side.NOWHERE else f"is {value_text(change.now)}"
+    return "is missing" if change.side is Side.NOWHERE else f"is {value_text(change.now)}"
 
 
 def one_line(text: str) -> str:

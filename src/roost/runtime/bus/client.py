@@ -89,7 +89,7 @@ class Bus:
 
     @classmethod
     async def connect(cls, settings: BusSettings, *, patient: bool = True) -> Self:
-        """Connect; a patient one waits for a server that is not there yet. Raises BusError."""
+        """Connect; a patient one waits for a server that is not up yet. Raises BusError."""
         bus = cls(settings)
         try:
             await bus._nats.connect(

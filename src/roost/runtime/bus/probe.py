@@ -1,6 +1,6 @@
 """A check of message servers that Roost does not run itself, before daemons begin to wait for them.
 
-Daemons wait as long as it takes for servers that are not there yet, and say so only in their logs. The command that
+Daemons wait as long as it takes for servers that are not up yet, and say so only in their logs. The command that
 starts them says so at once; and it fails if the servers refuse the account, since waiting cannot help then.
 """
 

@@ -1,4 +1,4 @@
-"""How a daemon answers requests: whether it may, what is asked, and what is said where something is wrong.
+"""How a daemon answers requests: permission, the request itself, and the reply where something is wrong.
 
 A daemon answers what `wire.verbs` has in its table. A request that is malformed, or asks for something that makes no
 sense, is a `bad-request`; so that the user can tell it from a defect of Roost, only errors that name the user's input
@@ -30,7 +30,7 @@ class BadRequest(Exception):
 
 
 class NotFound(Exception):
-    """What a request names is not there; the text says what."""
+    """Something that a request names does not exist; the text says what."""
 
 
 def expression(text: str | None, what: str) -> Expr | None:

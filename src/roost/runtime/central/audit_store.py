@@ -1,7 +1,7 @@
 """The audit trail in a SQL database: decisions of all daemons of a pool, queried, and forgotten when they are old.
 
 It is a database of its own, or shares one with the queue in PostgreSQL. A record that is known is replaced by its newer
-form, so that nothing is there twice; which of several is newer is told by `until`.
+form, so that there are no duplicates; `until` says which of several is newer.
 """
 
 from __future__ import annotations

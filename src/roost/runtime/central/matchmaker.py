@@ -118,7 +118,7 @@ class Matchmaker:
         """The significant attributes if a queue has not heard them yet, else None.
 
         What has been significant stays so until the settings change: attributes that slots have only while they
-        are claimed would else make queues number their autoclusters anew with every job.
+        are claimed would otherwise make queues renumber their autoclusters with every job.
         """
         seen = (*(id(expression) for _, expression in table.slots.expressions()), table.slots.everywhere())
         if seen != self._seen:

@@ -1,7 +1,7 @@
-"""The record of what the pool-wide policy did: NEGOTIATOR_PE_LOG, one line a finding.
+"""The record of what the pool-wide policy did: NEGOTIATOR_PE_LOG, one line per finding.
 
-It grows to LOG_BYTES_MAX, and LOGS_KEPT older ones are kept beside it. A file that cannot be written is told in the
-daemon's own log, and keeps nothing from happening.
+It grows to LOG_BYTES_MAX, and LOGS_KEPT older ones are kept beside it. The daemon's own log names a file that cannot be
+written, and everything else goes on.
 """
 
 from __future__ import annotations

@@ -51,7 +51,7 @@ def write_whole(path: Path, data: str | bytes, *, mode: int = 0o666, sync: bool 
 
 
 def write_first(path: Path, data: str | bytes, *, mode: int = 0o666) -> None:
-    """Write a file that is not there yet, whole or not at all. Raises FileExistsError if there is one, OSError."""
+    """Write a new file, whole or not at all. Raises FileExistsError if there is one, OSError."""
     descriptor, fresh = open_beside(path, mode=mode)
     try:
         with os.fdopen(descriptor, "wb") as file:

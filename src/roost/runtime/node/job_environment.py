@@ -183,7 +183,7 @@ def _output(job_ad: ClassAd, key: str, transfer: str, name: str, place: JobPlace
 
 
 def write_ads(sandbox: Path, job_ad: ClassAd, machine_ad: ClassAd, hands: Hands = OWN) -> None:
-    """Put the ads where the job finds them, one attribute a line. Raises OSError."""
+    """Put the ads where the job finds them, one attribute per line. Raises OSError."""
     for name, ad in ((JOB_AD, job_ad), (MACHINE_AD, machine_ad)):
         text = to_bytes(format_ad(ad, Form.OLD))
         hands.make(f"{sandbox}/{name}", text, 0o644)

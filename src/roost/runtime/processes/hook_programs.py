@@ -300,7 +300,7 @@ async def _stop(started: asyncio.Future[Family | NotStarted]) -> None:
 
 
 def ads_text(*ads: ClassAd) -> str:
-    """Ads as hooks read them: one attribute a line, a line of hyphens between two."""
+    """Ads as hooks read them: one attribute per line, a line of hyphens between two ads."""
     return DIVIDER.join(format_ad(ad, Form.OLD) for ad in ads)
 
 

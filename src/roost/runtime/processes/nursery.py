@@ -117,7 +117,7 @@ class Nursery:
 
     @classmethod
     async def start(cls, directory: Path, *, use_groups: bool = True, base: str = "") -> Self:
-        """Start the nursery of a directory, which is made if it is not there. Raises NurseryFailed.
+        """Start the nursery of a directory, which is created if it does not exist. Raises NurseryFailed.
 
         `base` is the control group below which those of jobs are made; "" for that of this process.
         """

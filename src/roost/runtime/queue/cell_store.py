@@ -30,7 +30,7 @@ CHANGES: Final = Table(
 
 
 def create_cell_tables(connection: Connection) -> None:
-    """Make the tables where they are not there."""
+    """Create the tables that do not exist."""
     _METADATA.create_all(connection)
 
 

@@ -53,7 +53,7 @@ class DatabaseWatch:
             self.found(damage)
 
     def refusal(self) -> Answer | None:
-        """What is said to those who want something changed; None while it can be."""
+        """The answer to requests for changes; None while changes are possible."""
         if not self.damage:
             return None
         return Answer(ok=False, code="database-damaged", text=f"nothing can be changed: {self.damage}", remedy=REMEDY)

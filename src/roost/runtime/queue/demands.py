@@ -49,7 +49,7 @@ class Demands:
         self._hears = False
 
     def begin(self) -> None:
-        """What is said from now on can be answered; the first words are due."""
+        """Answers can be received from now on; the first messages are due."""
         self._hears = True
         self.forgotten()
         self.soon()

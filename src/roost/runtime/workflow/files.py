@@ -48,7 +48,7 @@ class RunFiles:
 
     @property
     def err(self) -> Path:
-        """What the process complains of."""
+        """The file for the process's own error messages."""
         return self._beside(".lib.err")
 
     @property
@@ -98,7 +98,7 @@ class RunFiles:
 
 
 def unused(path: Path) -> Path:
-    """The first of `path.0`, `path.1`, … that is not there."""
+    """The first of `path.0`, `path.1`, … that does not exist."""
     return next(found for number in itertools.count() if not (found := Path(f"{path}.{number}")).exists())
 
 

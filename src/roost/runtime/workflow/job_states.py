@@ -2,10 +2,10 @@
 happens to a node, only ever appended to.
 
 A line is ``time node event id tag - number``: the id is that of the job, or its exit status in JOB_SUCCESS and
-JOB_FAILURE; the tag is what the job's description says in ``+pegasus_site``, or in the attribute that
-``+job_tag_name`` names; the number is a new one for each try of a node, and goes on where an earlier run of the same
-file ended. What happens to jobs is told by the nodes' event log, at its times. A run that goes on after it was killed
-reads that again, and writes only what is not there.
+JOB_FAILURE; the tag is what the job's description says in ``+pegasus_site``, or in the attribute that ``+job_tag_name``
+names; the number is a new one for each try of a node, and goes on where an earlier run of the same file ended. The
+nodes' event log says what happens to jobs, at its times. A run that goes on after it was killed reads its file again,
+and writes only the missing lines.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ def in_the_way(names: RunFiles) -> list[Path]:
 def write_description(files: tuple[str, ...], options: SubmitOptions, dag: Dag | None = None) -> Path:
     """Write the submit description of a run; the rescue files of earlier runs get out of its way as the options say.
 
-    Raises BadDag for bad DAG files, OSError for files that cannot be written or a rescue file that is not there.
+    Raises BadDag for bad DAG files, OSError for files that cannot be written or a rescue file that does not exist.
     """
     dag = dag or read_dag(files, read_text)
     names = RunFiles(primary=files[0], several=len(files) > 1)

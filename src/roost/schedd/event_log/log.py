@@ -225,7 +225,7 @@ def _instant(at: float, *, utc: bool, sub_second: bool, separator: str = " ") ->
 def parse_event(text: str, *, year: int | None = None) -> LoggedEvent:
     """The event of a text without its end line. `year` is that of headers in the old style, which have none (1970).
 
-    Raises `LogFormatError` if there is no header; a body that is not understood is told in the result.
+    Raises `LogFormatError` if there is no header; the result names a body that cannot be parsed.
     """
     first, *rest = text.rstrip("\n").split("\n")
     header = _HEADER.match(first.rstrip("\r"))

@@ -229,7 +229,7 @@ def commands_page() -> Iterator[str]:
     yield from wrap(
         "A job begins with umask 022, with the limits of the machine's daemon but for those given here, and with no open "
         "file but its three streams. Where one of these cannot be opened, the job is held: with code 8 for its input (13 "
-        "if files are transferred), and 7 for output and error, as when their directory is not there. When output is "
+        "if files are transferred), and 7 for output and error, as when their directory does not exist. When output is "
         "transferred back, that directory is made.",
         110,
     )

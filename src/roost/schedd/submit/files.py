@@ -48,7 +48,7 @@ def standard_files(job: Job) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Moving:
-    """What is said about moving files."""
+    """The settings for file transfer."""
 
     #: YES, NO or IF_NEEDED.
     should: str

@@ -147,7 +147,7 @@ class Planner:
     def _sizes(
         self, batch: Batch, constants: dict[str, Cell], defined: Mapping[str, Definition], used: set[str]
     ) -> None:
-        """ExecutableSize and the like, and complaints about files that are not there."""
+        """ExecutableSize and the like, and warnings about missing files."""
         looker = _Looker(self.host, {}, Severity.ERROR if self.strict else Severity.WARNING)
         job = Job(self._at(batch, 0), self._position(batch), self.defaults, self.findings, defined, batch.where)
         job.asked = set()

@@ -331,7 +331,7 @@ class _Reader:
 
 
 def _place(finding: Diagnostic, sources: list[str]) -> tuple[int, int, int]:
-    """Findings are told in the order in which a reader of the description meets them."""
+    """Sort findings in the order in which a reader of the description meets them."""
     span = finding.span
     number = sources.index(span.file) if span.file in sources else len(sources)
     return number, span.line, span.column

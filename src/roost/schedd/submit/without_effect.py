@@ -1,4 +1,4 @@
-"""Commands that are understood and kept in the job's ad, and that nothing in a pool of Roost acts on: it is said."""
+"""Commands that are accepted and kept in the job's ad, but that nothing in a Roost pool acts on; a warning says so."""
 
 from __future__ import annotations
 

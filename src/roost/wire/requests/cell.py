@@ -23,7 +23,7 @@ class ReadCell(Request[list[CellFile]]):
 
 
 class ChangedAttribute(Struct):
-    """An attribute before and after a change; empty where it is not there."""
+    """An attribute before and after a change; empty where it is missing."""
 
     name: str
     before: str = ""

@@ -1,6 +1,6 @@
 """A source that cannot be read.
 
-What: A file that the configuration includes, or names in LOCAL_CONFIG_FILE, is not there.
+What: A file that the configuration includes, or names in LOCAL_CONFIG_FILE, does not exist.
 
 Why: A daemon refuses to start without it. If it exists only on another machine, the linter has not seen what it sets.
 

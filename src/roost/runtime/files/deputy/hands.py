@@ -132,7 +132,7 @@ class Hands:
             pass
 
     def make(self, path: str, data: bytes, mode: int) -> None:
-        """Make a file; what has its name, be it a link, goes, but a plain file of one's own is written anew."""
+        """Create a file; what has its name is removed, even a link, but the user's own plain file is overwritten."""
         try:
             file = os.open(path, _ALONE, mode)
         except FileExistsError:
@@ -149,7 +149,7 @@ class Hands:
             os.close(file)
 
     def append(self, path: str, data: bytes) -> None:
-        """Add to a file, which is made if it is not there: all of it, or nothing where the disk is full."""
+        """Append to a file, created if it does not exist: all of the data, or nothing where the disk is full."""
         file = os.open(path, _WRITE | os.O_APPEND | os.O_NONBLOCK | os.O_NOCTTY, 0o644)
         try:
             found = os.fstat(file)

@@ -3,10 +3,10 @@
 The node daemon is large and may be killed; a job's parent must be neither. So the daemon starts the *nursery*, a Python
 process that imports next to nothing, and sends it orders. For each order the nursery forks a *shepherd* and forgets it.
 The shepherd makes itself leader of a session of its own and reaper of every process that the job leaves behind, forks
-the job, tells the daemon that it runs, waits for its end, adds how it ended to the record of the run, gets rid of what
-the job left, and tells the daemon that, too; if that lives and has another job, the shepherd sees to it, else it exits.
-At any time it has one job or none. It needs no listener: nursery, daemon and master may be killed with SIGKILL at any
-instant, and a daemon that starts again reads the records and waits for the same shepherds.
+the job, tells the daemon that it runs, waits for its end, adds how it ended to the record of the run, removes what the
+job left, and tells the daemon that, too; if the daemon is alive and has another job, the shepherd runs that, else it
+exits. At any time it has one job or none. It needs no listener: nursery, daemon and master may be killed with SIGKILL
+at any instant, and a daemon that starts again reads the records and waits for the same shepherds.
 
 Modules: `serve` (the nursery's loop), `tend` (a shepherd's life), `launch` (the job's process before it becomes the
 job's program), `processes` (finding, measuring and signalling processes by /proc), `system` (calls that Python does not

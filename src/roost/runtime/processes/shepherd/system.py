@@ -110,7 +110,7 @@ def set_name(name: bytes) -> None:
 
 
 def open_record(path: bytes) -> int:
-    """A record, to be added to; it is made if it is not there. Raises OSError."""
+    """A record, to be appended to; it is created if it does not exist. Raises OSError."""
     return os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
 
 
@@ -176,7 +176,7 @@ def write_kernel_file(path: bytes, data: bytes) -> None:
 
 
 def read_kernel_file(path: bytes | str) -> bytes:
-    """The text of a file of the kernel; empty if it is not there or may not be read."""
+    """The text of a file of the kernel; empty if it does not exist or may not be read."""
     try:
         file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     except OSError:
