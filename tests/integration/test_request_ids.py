@@ -32,7 +32,7 @@ def test_a_job_is_followed_from_its_submission_to_its_end_by_one_id(shared: Pool
         assert any(re.search(r"-> Claimed/Busy \(11: activation\)", line) for line in machine), machine
     # A claim that the first job leaves may be used again by the second, without a match of its own.
     matched = lines(shared, "central", ids[0])
-    assert re.fullmatch(rf"\S+ is given to \S+ for job {first}\.0 or one like it \[{ids[0]}\]", matched[0]), matched
+    assert re.fullmatch(rf"\S+ is matched with \S+ for job {first}\.0 or one like it \[{ids[0]}\]", matched[0]), matched
 
 
 def test_a_request_that_ends_a_run_is_in_the_log_of_its_machine(shared: Pool) -> None:

@@ -3,8 +3,8 @@
 Keyboard, console, load and attributes are the scenario's at every instant; how large it is, too. Jobs run as the user
 of the replay, and their sizes are those that the scenario gives them.
 
-In the simulation it takes no time to clear up after a job. So that what happens at the same instant happens in the same
-order, nobody hears of the end of a job here before that is done.
+In the simulation it takes no time to clear up after a job. To keep events of one instant in the same order, the end of
+a job is not reported here before that is done.
 
 A job that runs has the cores of its slot to itself, as in the simulation; the load that this makes is what a system
 would show that averages it over a minute, as the daemon does with its own.
