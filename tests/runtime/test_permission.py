@@ -18,8 +18,8 @@ OF_USERS = {
     Daemon.QUEUE: {
         *("act", "autocluster", "cell", "cell-log", "history", "overview", "query", "submit", "summary", "under-way"),
     },
-    Daemon.MACHINE: {"ads", "origins", "story"},
-    Daemon.CENTRAL: {"ads", "advertise", "audit", "cycle", "explain-job", "explain-slot", "userprio"},
+    Daemon.MACHINE: {"ads", "origins", "story", "under-way"},
+    Daemon.CENTRAL: {"ads", "advertise", "audit", "cycle", "explain-job", "explain-slot", "under-way", "userprio"},
 }
 OF_ADMINISTRATORS = {
     Daemon.QUEUE: {"cell-change"},

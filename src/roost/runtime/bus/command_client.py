@@ -32,7 +32,7 @@ CONNECT_S: Final = 2.0
 GREET_S: Final = 15.0
 #: How long a command waits for a piece of an answer, s.
 ANSWER_S: Final = 30.0
-#: After how much silence a command asks whether what it wants changed is still under way, s.
+#: After how much silence a command asks whether what it wants is still under way, s.
 LOOK_S: Final = 1.0
 #: Longest line of the protocol, bytes.
 _LINE_MAX: Final = 1 << 20
@@ -87,17 +87,17 @@ class Line:
         timeout_s: float = ANSWER_S,
         *,
         request_id: str = "",
-        looks: bool = False,
+        who: str = "",
     ) -> PlainAnswer:
         """Ask, and put the pieces of the answer together: rows of lists are joined. Raises BusError.
 
-        `looks`: find out whether the queue, which is asked, is restarted before it answers; then `Forgotten` is raised.
+        `who` is asked, in words, and "" for no daemon: `Forgotten` is raised if it is restarted before it answers.
         """
         rows: list[Any] = []
         progress = ""
         try:
             for piece in self._pieces(
-                subject, ask_bytes(what, args, request_id or new_request_id()), timeout_s, looks=looks
+                subject, ask_bytes(what, args, request_id or new_request_id()), timeout_s, looks=bool(who)
             ):
                 if not piece.more and not rows:
                     return piece
@@ -108,7 +108,7 @@ class Line:
                 if not piece.more:
                     return piece._replace(data=rows) if piece.ok else piece
         except Forgotten:
-            raise Forgotten(f"the queue was restarted before it answered{progress}") from None
+            raise Forgotten(f"{who} was restarted before it answered{progress}") from None
         except BusError:
             raise
         except TimeoutError:
@@ -124,7 +124,7 @@ class Line:
         until = time.monotonic() + timeout_s
         while True:
             got, status, payload = self._message(until, (lambda: self._published(subject, look)) if looks else None)
-            # A queue to which nobody listens is on its way back. What it sent before it died has come before this.
+            # A daemon to which nobody listens is on its way back. What it sent before it died has come before this.
             if looks and got > number and status != "503" and answer_of(payload).data is False:
                 raise Forgotten
             if got != number:

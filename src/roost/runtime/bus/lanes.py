@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Awaitable, Callable, Collection
+from collections.abc import Awaitable, Callable
 from typing import Final
 
 from roost.runtime.bus.client import Carrier, internal_error
@@ -19,6 +19,9 @@ WIDTH: Final = 4
 #: Requests of one user that wait for these.
 WAITING_MAX: Final = 256
 
+#: The request that takes no time, and waits for no other.
+_BESIDE: Final = "under-way"
+
 #: Serves a request: what is asked, the user, the subject to answer on.
 Serve = Callable[[Ask, str, str], Awaitable[None]]
 
@@ -26,11 +29,9 @@ Serve = Callable[[Ask, str, str], Awaitable[None]]
 class Lanes:
     """The requests to one daemon."""
 
-    def __init__(self, bus: Carrier, serve: Serve, beside: Collection[str] = ()) -> None:
-        """`beside`: names of requests that take no time, and wait for no others."""
+    def __init__(self, bus: Carrier, serve: Serve) -> None:
         self._bus = bus
         self._serve = serve
-        self._beside = frozenset(beside)
         self._waiting: dict[str, deque[tuple[Ask, str]]] = {}
         self._running: dict[str, int] = {}
         #: The subjects that requests are to be answered on.
@@ -41,7 +42,7 @@ class Lanes:
         """A request has come."""
         if not isinstance(message, Ask):
             return
-        if message.what in self._beside:
+        if message.what == _BESIDE:
             self._spawn(self._one(message, sender, reply))
             return
         self._replies.add(reply)

@@ -95,37 +95,36 @@ class PoolClient:
         if verb.daemon is Daemon.MACHINE:
             name = machine or str(self.contact["node"])
             try:
-                return self._answered(subjects.ask_node(name, self.user), verb, args, within_s)
+                return self._answered(subjects.ask_node(name, self.user), f"machine {name!r}", verb, args, within_s)
             except NobodyThere:
                 raise self.error_class(f"no machine {name!r} answers: `roost status` lists the machines") from None
         if verb.daemon is Daemon.QUEUE:
-            who, subject = "queue", subjects.ask_schedd(self.contact["schedd"], self.user)
+            who, subject = "the queue", subjects.ask_schedd(self.contact["schedd"], self.user)
         else:
-            who, subject = "central manager", subjects.ask_central(self.user)
+            who, subject = "the central manager", subjects.ask_central(self.user)
         # A daemon that died is started again within moments, and what nobody heard may be said again.
         until = time.monotonic() + _BACK_S
         while True:
             try:
-                return self._answered(subject, verb, args, within_s)
+                return self._answered(subject, who, verb, args, within_s)
             except NobodyThere:
                 if time.monotonic() < until:
                     time.sleep(0.1)
                     continue
             hint = f"`roost status --daemons` shows which daemons run, {self.home.log} says why one does not"
-            raise self.error_class(f"the {who} does not answer: {hint}") from None
+            raise self.error_class(f"{who} does not answer: {hint}") from None
 
-    def _answered(self, subject: str, verb: Verb, args: dict[str, Any], within_s: float) -> Any:
+    def _answered(self, subject: str, who: str, verb: Verb, args: dict[str, Any], within_s: float) -> Any:
         request_id = new_request_id()
-        looks = verb.daemon is Daemon.QUEUE and not verb.question
         # What a daemon was told in the instant of its death is lost; a question can be asked again.
         first_s = min(_PATIENT_S, within_s / 2) if verb.question else within_s
         try:
             try:
-                answer = self.line.ask(subject, verb.name, args, first_s, request_id=request_id, looks=looks)
+                answer = self.line.ask(subject, verb.name, args, first_s, request_id=request_id, who=who)
             except NoAnswer:
                 if not verb.question:
                     raise
-                answer = self.line.ask(subject, verb.name, args, within_s - first_s, request_id=request_id)
+                answer = self.line.ask(subject, verb.name, args, within_s - first_s, request_id=request_id, who=who)
         except NobodyThere:
             raise
         except Forgotten as error:
@@ -141,11 +140,16 @@ class PoolClient:
         return answer.data
 
     def _known_of(self, verb: Verb, request_id: str, text: str) -> Any:
-        """What became of a request that a queue had and did not answer: it is on disk now, or never will be."""
+        """What became of a request that a daemon had and did not answer: it is done now, or never will be."""
         from roost.wire.requests import queue
 
         if verb.name != "submit":
-            hint = "what was done stays done: repeat the command for the rest"
+            if verb.question:
+                hint = "ask again"
+            elif verb.daemon is Daemon.QUEUE:
+                hint = "what was done stays done: repeat the command for the rest"
+            else:
+                hint = "it may be done nonetheless: look before you say it again"
             raise self.error_class(f"{text}\n    hint: {hint}")
         constraint = f'SubmitRequestId == "{request_id}"'
         present = self.ask(queue.Overview(constraint=constraint, rows_max=-1))

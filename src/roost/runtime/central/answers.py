@@ -92,6 +92,8 @@ class CentralAnswers(RequestAnswers):
                 return self._change_user(request, sender)
             case central.Cycle():
                 return self._cycle()
+            case central.UnderWay(reply=asked):
+                return daemon.lanes.has(asked)
             case central.Advertise():
                 await daemon.deciding.over()
                 return self._advertised(request, sender)

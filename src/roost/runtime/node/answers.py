@@ -78,6 +78,8 @@ class NodeAnswers(RequestAnswers):
                 return self._vacate(request, sender, now)
             case machine.Reopen():
                 return self._reopen(request, sender, now)
+            case machine.UnderWay(reply=asked):
+                return self._daemon.lanes.has(asked)
             case machine.Poll():
                 self._daemon.poll_now()
                 return None

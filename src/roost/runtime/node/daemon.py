@@ -115,7 +115,7 @@ class NodeDaemon:
         self.fetching = Fetching(self.machine, config, context.home.execute, self.clock, self.spawn, self.fetched)
         self.ads = SlotPublisher(self.machine, self.name, self.outbox.to_pool, self.clock)
         self.queue_requests = QueueRequests(self)
-        self._lanes = Lanes(bus, NodeAnswers(self).on_ask)
+        self.lanes = Lanes(bus, NodeAnswers(self).on_ask)
         self._poll_now = asyncio.Event()
         self._poll_is_far = False
         #: When polls began, as the event loop counts.
@@ -241,7 +241,7 @@ class NodeDaemon:
         await self.bus.listen(f"{self.subjects.prefix}.all.*", self._on_central)
         await self.bus.listen(self.subjects.node(self.name, "*"), self.queue_requests.on_message)
         await self.bus.listen(self.subjects.matched(self.name, "*"), self.queue_requests.on_match)
-        await self.bus.listen(self.subjects.ask_node(self.name, "*"), self._lanes.take)
+        await self.bus.listen(self.subjects.ask_node(self.name, "*"), self.lanes.take)
         self.bus.on_reconnect = self.ads.all_anew
         for work in (
             self._polls(),
@@ -302,7 +302,7 @@ class NodeDaemon:
             self.ads.withdraw()
         elif self.nursery is not None:
             self.nursery.leave()
-        self._lanes.close()
+        self.lanes.close()
         await self.backfill.stop()
         await self.outbox.sent()
         for runner in self.orders.runners.values():

@@ -93,7 +93,7 @@ class ScheddDaemon:
         self.logs = UserLogs(self.deputies, self._heard_of_logs)
         self.copies = ExportedFiles(config)
         self.answers = QueueAnswers(self)
-        self.lanes = Lanes(bus, self.answers.on_ask, beside=("under-way",))
+        self.lanes = Lanes(bus, self.answers.on_ask)
         self.request_time_max_s = time_max_of(config)
         self.local = LocalRuns(self, config)
         self.cron = QueueCron(context.home, self.clock, queue_cron_plan(config), self._cron_changed)

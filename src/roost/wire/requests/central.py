@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated, Final, Literal, TypeAlias
 
-from roost.wire.requests.verb import JOBS_PATTERN, AdData, Asker, Daemon, Record, Request, Verb, question, table
+from roost.wire.requests.verb import (
+    JOBS_PATTERN, AdData, Asker, Daemon, Record, Request, StillToAnswer, Verb, question, table, under_way,
+)  # fmt: skip
 from roost.wire.structs import Between, Count, Matching, OneOf, Struct
 
 
@@ -159,6 +161,10 @@ class QueueInstances(Request[list[QueueInstance]]):
     """The queue instances of the pool's Grid Engine cell; no rows if the pool has none."""
 
 
+class UnderWay(StillToAnswer):
+    """Whether this process of the central manager has a request, and has not answered it: another one never will."""
+
+
 class Users(Request[list[AdData]]):
     """The accounts of users: priorities, factors, usage."""
 
@@ -209,6 +215,7 @@ CENTRAL: Final = table(
     question("explain-job", ExplainJob, "why a job is not matched"),
     question("explain-slot", ExplainSlot, "why a slot is not matched"),
     question("queue-instances", QueueInstances, "the queue instances of the pool's Grid Engine cell"),
+    under_way(UnderWay),
     question("userprio", Users, "priorities and usage of users"),
     Verb(
         "userprio-set", ChangeUser, Asker.ADMINISTRATOR,

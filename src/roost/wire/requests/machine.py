@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated, Final
 
-from roost.wire.requests.verb import AdData, Asker, Daemon, Record, Request, Verb, question, table
+from roost.wire.requests.verb import (
+    AdData, Asker, Daemon, Record, Request, StillToAnswer, Verb, question, table, under_way,
+)  # fmt: skip
 from roost.wire.structs import Count, OneOf, Struct
 
 
@@ -94,6 +96,10 @@ class Story(Request[list[Record]]):
     limit: Count = 0
 
 
+class UnderWay(StillToAnswer):
+    """Whether this process of the machine's daemon has a request, and has not answered it: another one never will."""
+
+
 class Vacate(Request[Slots]):
     """Evict the jobs of slots."""
 
@@ -112,5 +118,6 @@ MACHINE: Final = table(
     Verb("poll", Poll, Asker.ADMINISTRATOR, "evaluate the policy now"),
     Verb("reopen", Reopen, Asker.ADMINISTRATOR, "open slots that a failed prolog or epilog has closed"),
     question("story", Story, "what happened to a slot or job"),
+    under_way(UnderWay),
     Verb("vacate", Vacate, Asker.ADMINISTRATOR, "evict the jobs of slots"),
 )

@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Annotated, Final, Literal, TypeAlias, TypedDict, TypeVar
 
 from roost.wire.requests.cell import CELL_VERBS
-from roost.wire.requests.verb import JOBS_PATTERN, AdData, Asker, Daemon, Record, Request, Verb, question, table
+from roost.wire.requests.verb import (
+    JOBS_PATTERN, AdData, Asker, Daemon, Record, Request, StillToAnswer, Verb, question, table, under_way,
+)  # fmt: skip
 from roost.wire.structs import Between, Count, Matching, Struct
 
 _R_co = TypeVar("_R_co", covariant=True)
@@ -137,11 +139,8 @@ class Summary(Request[Totals]):
     """How many jobs there are in each state."""
 
 
-class UnderWay(Request[bool]):
+class UnderWay(StillToAnswer):
     """Whether this process of the queue has a request, and has not answered it: another one never will."""
-
-    #: The subject on which the request is to be answered.
-    reply: str
 
 
 class Pause(Struct):
@@ -206,8 +205,6 @@ QUEUE: Final[dict[str, Verb]] = table(
     question("query", Query, "jobs and their ads"),
     Verb("submit", Submit, Asker.USER, "submit jobs"),
     question("summary", Summary, "how many jobs there are in each state"),
-    question(
-        "under-way", UnderWay, "whether a request is still to be answered, which a queue that was restarted does not"
-    ),
+    under_way(UnderWay),
     *CELL_VERBS,
 )

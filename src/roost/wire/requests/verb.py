@@ -42,6 +42,13 @@ class Request(Struct, Generic[R_co]):
     _verb: ClassVar[Verb]
 
 
+class StillToAnswer(Request[bool]):
+    """Whether this process of a daemon has a request, and has not answered it: another one never will."""
+
+    #: The subject on which the request is to be answered.
+    reply: str
+
+
 class Verb(NamedTuple):
     """Something that a daemon can be asked.
 
@@ -67,6 +74,13 @@ class Verb(NamedTuple):
 def question(name: str, request: type[Request[Any]], about: str) -> Verb:
     """A request of every user that changes nothing."""
     return Verb(name, request, Asker.USER, about, question=True)
+
+
+def under_way(request: type[StillToAnswer]) -> Verb:
+    """The request that each daemon has, of a class of its own."""
+    return question(
+        "under-way", request, "whether a request is still to be answered, which a daemon that was restarted does not"
+    )
 
 
 def table(daemon: Daemon, *verbs: Verb) -> dict[str, Verb]:
