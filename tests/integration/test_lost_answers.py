@@ -61,7 +61,10 @@ def test_a_command_whose_queue_is_killed_says_so_and_what_is_known(start: Callab
 
 @pytest.mark.parametrize(
     ("request_", "who"),
-    [(central.ChangeUser(action="set-factor", user="ann@x", value=7.0), "the central manager"), (machine.Drain(), "machine '")],
+    [
+        (central.ChangeUser(action="set-factor", user="ann@x", value=7.0), "the central manager"),
+        (machine.Drain(), "machine '"),
+    ],
 )
 def test_a_command_whose_other_daemon_is_killed_says_so_soon(
     start: Callable[..., Pool], request_: Request[object], who: str

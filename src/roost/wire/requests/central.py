@@ -5,7 +5,17 @@ from __future__ import annotations
 from typing import Annotated, Final, Literal, TypeAlias
 
 from roost.wire.requests.verb import (
-    JOBS_PATTERN, AdData, Asker, Daemon, Record, Request, StillToAnswer, Verb, question, table, under_way,
+    JOBS_PATTERN,
+    AdData,
+    Asker,
+    Daemon,
+    Record,
+    Request,
+    StillToAnswer,
+    Verb,
+    question,
+    table,
+    under_way,
 )  # fmt: skip
 from roost.wire.structs import Between, Count, Matching, OneOf, Struct
 

@@ -5,7 +5,16 @@ from __future__ import annotations
 from typing import Annotated, Final
 
 from roost.wire.requests.verb import (
-    AdData, Asker, Daemon, Record, Request, StillToAnswer, Verb, question, table, under_way,
+    AdData,
+    Asker,
+    Daemon,
+    Record,
+    Request,
+    StillToAnswer,
+    Verb,
+    question,
+    table,
+    under_way,
 )  # fmt: skip
 from roost.wire.structs import Count, OneOf, Struct
 

@@ -6,7 +6,17 @@ from typing import Annotated, Final, Literal, TypeAlias, TypedDict, TypeVar
 
 from roost.wire.requests.cell import CELL_VERBS
 from roost.wire.requests.verb import (
-    JOBS_PATTERN, AdData, Asker, Daemon, Record, Request, StillToAnswer, Verb, question, table, under_way,
+    JOBS_PATTERN,
+    AdData,
+    Asker,
+    Daemon,
+    Record,
+    Request,
+    StillToAnswer,
+    Verb,
+    question,
+    table,
+    under_way,
 )  # fmt: skip
 from roost.wire.structs import Between, Count, Matching, Struct
 
