@@ -123,8 +123,17 @@ def test_a_queue_that_dies_tells_of_each_job_once(seed: int) -> None:
             assert numbers.count("000") == 1 and numbers[0] == "000"
 
 
-def test_the_log_of_a_workflow_has_all_jobs_of_a_node_at_once() -> None:
+def test_no_job_of_a_workflow_is_offered_before_its_log_has_all_jobs_of_the_node() -> None:
     logged = Logged()
     logged.submit(source(COUNT, DAGManNodesLog="/nodes"))
-    assert not logged.queue.goes_on
+    while logged.queue.goes_on:
+        assert not logged.queue.book.waiting()
+        if len(logged.events) > COUNT:
+            logged.die()
+            assert not logged.queue.book.waiting()
+        logged.step(ev.WentOn())
+    assert logged.most == 2 * told.JOBS_A_STEP
     assert sorted(logged.events)[:COUNT] == [("/log", "000", JobId(1, proc)) for proc in range(COUNT)]
+    assert [path for path, _, _ in logged.events].count("/nodes") == COUNT
+    ((group,),) = logged.queue.book.waiting().values()
+    assert group.count == COUNT

@@ -13,6 +13,7 @@ import roost.schedd
 from roost.classad import ClassAd
 from roost.schedd.book import Book, Cluster, Job
 from roost.schedd.job_transitions import TRANSITIONS, On
+from roost.schedd.placing import place_some
 from roost.schedd.state_docs import blocks
 from roost.schedd.status import ON_MACHINE, JobStatus
 from roost.schedd.turn import Turn
@@ -98,6 +99,7 @@ def job_in(status: JobStatus, run: bool) -> tuple[Turn, Job]:
     job.ad.update({"JobStatus": int(status), "EnteredCurrentStatus": 1000})
     book.index(cluster)
     job.run = "1.0#1@q" if run else ""
+    place_some(Turn(book, NOW))
     return Turn(book, NOW), job
 
 

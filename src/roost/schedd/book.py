@@ -8,8 +8,8 @@ Nothing here decides anything.
 
 from __future__ import annotations
 
-from bisect import insort
-from collections.abc import Collection, Iterator, Mapping
+from bisect import bisect_left, insort
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from operator import attrgetter
 from typing import Any, Final, Protocol
 
@@ -148,6 +148,13 @@ class Cluster:
         """In whose name a job competes."""
         return self.others.get(proc, self.submitter)
 
+    def first_idle(self) -> int | None:
+        """The first idle job; None for none."""
+        proc = self.statuses.find(JobStatus.IDLE)
+        while proc >= 0 and not self.is_idle(proc):
+            proc = self.statuses.find(JobStatus.IDLE, proc + 1)
+        return proc if proc >= 0 else None
+
     @property
     def left(self) -> int:
         """Jobs still in the queue."""
@@ -236,6 +243,23 @@ class Following:
         self.proc = 0
 
 
+class Unplaced:
+    """Jobs of a cluster that were not put into groups yet, unless something has happened to them since."""
+
+    __slots__ = ("at", "plan_from", "procs")
+
+    def __init__(self, procs: Sequence[int], plan_from: int | None) -> None:
+        #: In order; those before `at` are in groups.
+        self.procs = procs
+        self.at = 0
+        #: Of those from this one on, when they start next is found out first; None for none.
+        self.plan_from = plan_from
+
+    def __contains__(self, proc: int) -> bool:
+        at = bisect_left(self.procs, proc, self.at)
+        return at < len(self.procs) and self.procs[at] == proc
+
+
 class Book:
     """All jobs of a queue."""
 
@@ -253,12 +277,15 @@ class Book:
         self.untried: dict[int, int] = {}
         #: Jobs of theirs that have become idle, to be looked at.
         self.woken: dict[JobId, None] = {}
-        #: Clusters with jobs of which the users' logs do not know yet that they were submitted, the next one first.
-        self.untold: dict[int, None] = {}
+        #: Clusters whose jobs are not all in groups yet, the next one first; none of their jobs is offered.
+        self.unplaced: dict[int, Unplaced] = {}
+        #: Clusters with jobs of which the users' logs do not know yet that they were submitted, the next one first; and
+        #: whether no job is offered before.
+        self.untold: dict[int, bool] = {}
         #: Removed jobs that others are to go with: each leaves the queue after these.
         self.following: dict[JobId, Following] = {}
-        #: Clusters with jobs that run by a crontab, in the order in which they came.
-        self.recurring: dict[int, None] = {}
+        #: Clusters with jobs that run by a crontab, to which of their jobs is looked at next.
+        self.recurring: dict[int, int] = {}
 
     def find(self, job: JobId) -> Job | None:
         """A job that is in the queue, as one to which something is about to happen."""
@@ -280,13 +307,16 @@ class Book:
             # It is not offered any more.
             group.count = 0
         self.noops.discard(number)
-        for each in (self.untried, self.untold, self.recurring):
+        for each in (self.untried, self.unplaced, self.untold, self.recurring):
             each.pop(number, None)
 
     # -- who is idle ---------------------------------------------------------------------------------
 
-    def index(self, cluster: Cluster) -> None:
-        """Find out anew which jobs of a cluster are idle, and in which autoclusters."""
+    def index(self, cluster: Cluster, *, plans: bool = False) -> None:
+        """Begin to find out anew which jobs of a cluster are idle, and in which autoclusters: `unplaced` has the rest.
+
+        `plans`: find out when each job starts next, which tells it apart from others.
+        """
         for group in cluster.groups.values():
             # It is not offered any more.
             group.count = 0
@@ -294,19 +324,29 @@ class Book:
         cluster.fresh = None
         for job in cluster.jobs.values():
             job.group = None
-        varies = self._tells_apart(cluster)
-        touched = sorted(cluster.jobs)
-        if varies:
-            for proc in range(cluster.count):
-                if cluster.is_idle(proc):
-                    self.put_idle(cluster, proc)
-            return
-        fresh = next((proc for proc in range(cluster.count) if cluster.is_idle(proc)), None)
-        if fresh is not None:
-            self._put_fresh(cluster, cluster.submitted_ad(fresh), touched)
-        for proc in touched:
-            if cluster.is_idle(proc):
-                self.put_idle(cluster, proc)
+        before, plan_from = self.unplaced.pop(cluster.number, None), 0 if plans else None
+        if before is not None and before.plan_from is not None and not plans:
+            plan_from = max(before.plan_from, before.at)
+        procs: Sequence[int] = range(cluster.count)
+        if plan_from is None and not self._tells_apart(cluster):
+            procs = sorted(cluster.jobs)
+            self._put_fresh(cluster)
+        if procs:
+            self.unplaced[cluster.number] = Unplaced(procs, plan_from)
+
+    def place(self, cluster: Cluster, proc: int) -> None:
+        """Put a job of `unplaced` into its group."""
+        job = cluster.jobs.get(proc)
+        if cluster.is_idle(proc) and (job is None or job.group is None):
+            self.put_idle(cluster, proc)
+
+    def _is_unplaced(self, cluster: Cluster, proc: int) -> bool:
+        """Whether a job that waits is in no group yet."""
+        unplaced = self.unplaced.get(cluster.number)
+        if unplaced is None:
+            return False
+        job = cluster.jobs.get(proc)
+        return (job is None or job.group is None) and proc in unplaced
 
     def _tells_apart(self, cluster: Cluster) -> bool:
         """Whether its jobs differ in what matching or their order depends on."""
@@ -317,17 +357,16 @@ class Book:
             return True
         return not varying.isdisjoint(self.autoclusters.names(cluster.submitted_ad(0)))
 
-    def _put_fresh(self, cluster: Cluster, ad: ClassAd, touched: list[int]) -> None:
-        """Jobs from the first that nothing has happened to; those before it are put one by one."""
-        # Procs are taken in order, so what nobody has touched is mostly one run at the end.
-        first = touched[-1] + 1 if touched else 0
-        group = cluster.fresh = self._group(cluster, ad)
-        for proc in range(first):
-            if proc not in cluster.jobs and cluster.is_idle(proc):
-                group.put(proc)
-        untouched = sum(1 for proc in range(first, cluster.count) if cluster.is_idle(proc))
+    def _put_fresh(self, cluster: Cluster) -> None:
+        """Put the jobs into a group that nothing has happened to."""
+        first = cluster.first_idle()
+        if first is None:
+            return
+        group = cluster.fresh = self._group(cluster, cluster.submitted_ad(first))
         group.put_fresh(first, cluster.count)
-        group.count += untouched - (cluster.count - first)
+        # Of its range, those jobs count that are idle, and to which nothing has happened.
+        touched = sum(cluster.statuses[proc] == JobStatus.IDLE for proc in cluster.jobs)
+        group.count = cluster.statuses.count(JobStatus.IDLE) - touched
         self._list(group)
 
     def _group(self, cluster: Cluster, ad: ClassAd, autocluster: int | None = None) -> IdleGroup:
@@ -355,6 +394,8 @@ class Book:
     def edited_idle(self, job: Job, names: Collection[str]) -> None:
         """Attributes of an idle job, by their folded names, have changed: it may belong to another group."""
         cluster, proc = job.cluster, job.id.proc
+        if self._is_unplaced(cluster, proc):
+            return
         before = cluster.fresh if job.group is None else job.group
         autocluster = None
         # An attribute that matching did not depend on and depends on now is reached through one that has changed.
@@ -384,6 +425,8 @@ class Book:
 
     def not_idle(self, cluster: Cluster, proc: int) -> None:
         """A job that was idle is not any more, without having been taken from its group."""
+        if self._is_unplaced(cluster, proc):
+            return
         job = cluster.jobs.get(proc)
         group = job.group if job is not None and job.group is not None else self._first_group(cluster, proc)
         group.left()
@@ -416,11 +459,13 @@ class Book:
                 del offers[submitter]
                 return []
             groups = offers[submitter] = left
-        clusters, untried = self.clusters, self.untried
+        clusters, untried, unplaced, untold = self.clusters, self.untried, self.unplaced, self.untold
         return [
             each
             for each in groups
             if each.cluster not in untried
+            and each.cluster not in unplaced
+            and not untold.get(each.cluster)
             and ((cluster := clusters[each.cluster]).at_once_max is None or cluster.room > 0)
         ]
 

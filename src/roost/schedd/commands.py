@@ -289,7 +289,7 @@ def _edit(turn: Turn, job: Job, change: _Change) -> str:
             turn.log(job, log.AttributeUpdate(attribute=name, value=shown, old_value=old))
     turn.touch(job)
     if names & KEYS:
-        turn.book.recurring[job.id.cluster] = None
+        turn.book.recurring[job.id.cluster] = 0
         if waits:
             turn.plan_start(job)
             names |= {"deferraltime"}

@@ -28,6 +28,7 @@ FEWEST: Final = 8
 _UNTOUCHED: Final = frozenset((JobStatus.IDLE, JobStatus.HELD))
 #: Attributes, folded, for which the jobs of a cluster end each in its own way.
 _APART: Final = ("leavejobinqueue", "otherjobremoverequirements", "jobadinformationattrs", "removaltold")
+_IN_WHOSE_NAME: Final = ("accountinggroup", "niceuser")
 _LOGS: Final = ("userlog", "dagmannodeslog")
 
 
@@ -79,7 +80,7 @@ def _ends_alike(turn: Turn, cluster: Cluster) -> bool:
     if number in turn.book.recurring or number in turn.book.noops or cluster.others:
         return False
     varying = frozenset() if cluster.plan is None else cluster.plan.varying
-    if not varying.isdisjoint((*_APART, *_LOGS)):
+    if not varying.isdisjoint((*_APART, *_LOGS, *_IN_WHOSE_NAME)):
         return False
     return all(cluster.ad.cell(name) is MISSING or cluster.ad.cell(name) is False for name in _APART)
 

@@ -53,10 +53,11 @@ from roost.schedd.job_transitions import On, Transition
 from roost.schedd.noop import expect_noops, finish_noops, finish_woken, has_noops
 from roost.schedd.outcome import leave_removed
 from roost.schedd.owned import begun
+from roost.schedd.placing import place_some
 from roost.schedd.ranges import Ranges
 from roost.schedd.refused_logs import log_refused
 from roost.schedd.status import LEAVING, ON_MACHINE, JobStatus
-from roost.schedd.submit_events import tell_first, tell_more
+from roost.schedd.submit_events import comes_first, tell_first, tell_more
 from roost.schedd.turn import Turn
 
 
@@ -114,7 +115,7 @@ class Queue:
             cluster.statuses[proc] = JobStatus.GONE
         if told:
             cluster.told = Ranges.read(told)
-            self.book.untold[number] = None
+            self.book.untold[number] = comes_first(cluster)
         self.book.clusters[number] = cluster
         self.book.next_cluster = max(self.book.next_cluster, number + 1)
 
@@ -134,9 +135,10 @@ class Queue:
     @property
     def goes_on(self) -> bool:
         """Whether something for many jobs is under way, which `WentOn` continues: a look at their policies, the first
-        events of their logs, the end of those that are not run, or of those that go with a removed one."""
+        events of their logs, the groups that they wait in, the end of those that are not run, or of those that go with
+        a removed one."""
         book = self.book
-        return self.clock.round is not None or bool(book.untold or book.untried or book.following)
+        return self.clock.round is not None or bool(book.unplaced or book.untold or book.untried or book.following)
 
     def step(self, event: Event, now: float) -> Step:
         """What `event`, at `now` (epoch s), leads to."""
@@ -206,6 +208,7 @@ class Queue:
                 assert_never(event)
 
     def _go_on(self, turn: Turn) -> None:
+        place_some(turn)
         tell_more(turn)
         if self.book.untried:
             finish_noops(turn, self.holder)
@@ -232,6 +235,7 @@ class Queue:
             self._take(turn, cluster)
             row: dict[str, Any] = {"cluster": cluster.number, "jobs": cluster.count}
             data.append(row | {"warnings": warnings} if warnings else row)
+        place_some(turn)
         turn.order(Reply(to=event.reply_to, data=data))
         turn.offer()
 
@@ -288,8 +292,7 @@ class Queue:
         if held_at_submit(ad):
             cluster.statuses = bytearray([JobStatus.HELD]) * source.count
         self.book.clusters[number] = cluster
-        recurring.submitted(turn, cluster)
-        self.book.index(cluster)
+        self.book.index(cluster, plans=recurring.recurs(self.book, cluster))
         turn.changes.append(
             PutCluster(
                 cluster=number,
@@ -335,7 +338,8 @@ class Queue:
                 job.claim_id, job.run = claim.id, kept.run
                 claim.keep_within(job.whole("jobleaseduration"))
         for cluster in self.book.clusters.values():
-            self.book.index(cluster)
+            # Those that run by a crontab are planned anew, perhaps in another time zone.
+            self.book.index(cluster, plans=recurring.recurs(self.book, cluster))
             for job in list(cluster.jobs.values()):
                 if job.status is JobStatus.REMOVED:
                     commands.begin_following(turn, job)
@@ -345,7 +349,7 @@ class Queue:
                     turn.move(job, On.RUN_UNKNOWN)
                 elif job.status is JobStatus.REMOVED:
                     leave_removed(turn, job)
-        recurring.kept(turn)
+        place_some(turn)
         for each in filter(has_noops, self.book.clusters.values()):
             expect_noops(self.book, each)
         periodic.ask_about_claims(turn, self.holder, {claim.node for claim in self.holder.claims.values()})
@@ -401,6 +405,7 @@ class Queue:
         self.rejections.clear()
         for cluster in self.book.clusters.values():
             self.book.index(cluster)
+        place_some(turn)
 
     def _kept_out(self, autocluster: int) -> None:
         """The pool's policy gives a submitter nothing: what it has serves its present jobs, and no others."""

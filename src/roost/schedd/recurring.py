@@ -7,38 +7,28 @@ Its `on_exit_remove` says whether it becomes idle again after its program ended.
 
 from __future__ import annotations
 
+from itertools import islice
+from typing import Final
+
 from roost.model.codes import HoldCode
-from roost.schedd.book import Cluster, Job
+from roost.schedd.book import Book, Cluster, Job
 from roost.schedd.crontab import KEYS, has_crontab
 from roost.schedd.job_transitions import On
 from roost.schedd.outcome import hold
 from roost.schedd.status import JobStatus
 from roost.schedd.turn import Turn
 
-
-def submitted(turn: Turn, cluster: Cluster) -> None:
-    """Plan the jobs of a cluster that is not among the idle ones yet."""
-    if not _has_crontab(cluster):
-        return
-    turn.book.recurring[cluster.number] = None
-    for proc in range(cluster.count):
-        if cluster.status(proc) is JobStatus.IDLE and has_crontab(cluster.ad_of(proc)):
-            turn.plan_start(cluster.job(proc))
+#: Jobs that are looked at together, some 15 ms.
+LOOKED_AT_MAX: Final = 2000
 
 
-def kept(turn: Turn) -> None:
-    """After a pause: which clusters have such jobs. Those that wait are planned anew, perhaps in another time zone."""
-    for cluster in turn.book.clusters.values():
-        if _has_crontab(cluster):
-            turn.book.recurring[cluster.number] = None
-            for proc in cluster.procs():
-                if cluster.is_idle(proc):
-                    again(turn, cluster.job(proc))
-
-
-def _has_crontab(cluster: Cluster) -> bool:
+def recurs(book: Book, cluster: Cluster) -> bool:
+    """Whether jobs of a cluster run by a crontab; it is among `Book.recurring` then."""
     varying = cluster.plan is not None and not KEYS.isdisjoint(cluster.plan.varying)
-    return varying or has_crontab(cluster.ad) or any(has_crontab(job.ad) for job in cluster.jobs.values())
+    found = varying or has_crontab(cluster.ad) or any(has_crontab(job.ad) for job in cluster.jobs.values())
+    if found:
+        book.recurring[cluster.number] = 0
+    return found
 
 
 def again(turn: Turn, job: Job) -> None:
@@ -50,15 +40,20 @@ def again(turn: Turn, job: Job) -> None:
 
 
 def look(turn: Turn) -> None:
-    """Plan the jobs anew that no machine took in time."""
-    for number in list(turn.book.recurring):
-        cluster = turn.book.clusters.get(number)
+    """Plan the jobs anew that no machine took in time; of very many the next ones, clusters in turns."""
+    book, left = turn.book, LOOKED_AT_MAX
+    for number in list(book.recurring):
+        at, cluster = book.recurring.pop(number), book.clusters.get(number)
         if cluster is None:
-            del turn.book.recurring[number]
             continue
-        for proc, job in list(cluster.jobs.items()):
+        jobs = list(islice(cluster.jobs.items(), at, at + left))
+        left, at = left - len(jobs), at + len(jobs)
+        book.recurring[number] = at if at < len(cluster.jobs) else 0
+        for proc, job in jobs:
             if cluster.is_idle(proc) and _is_over(turn, job):
                 again(turn, job)
+        if left <= 0:
+            return
 
 
 def _is_over(turn: Turn, job: Job) -> bool:

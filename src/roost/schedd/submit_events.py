@@ -24,13 +24,20 @@ def tell_first(turn: Turn, cluster: Cluster) -> None:
     if not varies and not log_paths(cluster.ad):
         return
     first = cluster.count
-    # A workflow that goes on counts in its log of how many jobs a node consists.
-    if first > JOBS_A_STEP and cluster.ad.cell("dagmannodeslog") is MISSING:
+    if first > JOBS_A_STEP:
         first = JOBS_A_STEP
         cluster.told = Ranges()
-        turn.book.untold[cluster.number] = None
+        turn.book.untold[cluster.number] = comes_first(cluster)
     for proc in range(first):
         turn.tell_submitted(cluster, proc)
+
+
+def comes_first(cluster: Cluster) -> bool:
+    """Whether all jobs are told of before any is offered.
+
+    A workflow that goes on counts in its log of how many jobs a node consists: none of them may end before that.
+    """
+    return cluster.ad.cell("dagmannodeslog") is not MISSING
 
 
 def tell_more(turn: Turn) -> None:
@@ -50,6 +57,7 @@ def tell_more(turn: Turn) -> None:
         else:
             cluster.told.add(proc)
     if cluster.told.first_absent < cluster.count:
-        turn.book.untold[number] = None
+        turn.book.untold[number] = comes_first(cluster)
     else:
         turn.told_all(cluster)
+        turn.offer()

@@ -251,6 +251,9 @@ class Queue:
         for effect in step.effects:
             self._perform(effect, now)
         self.clock.stepped(step)
+        # In the seeded world nobody has to be served meanwhile.
+        while self.core.book.unplaced and not isinstance(event, ev.WentOn):
+            self.feed(ev.WentOn())
         for watcher in self.watchers:
             watcher(now)
 

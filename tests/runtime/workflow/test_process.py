@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from roost.dag import orders as o
 from roost.dag import read_dag
 from roost.dag.run import Settings
 from roost.runtime.workflow.description import SubmitOptions
@@ -66,16 +67,8 @@ class Queue:
         return {at: (node, 1) for at, node in enumerate(self.made, 1)} if self._stays else {}
 
 
-@pytest.mark.parametrize("stays", [True, False])
-@pytest.mark.parametrize("lost", [{}, {"A": True}, {"A": False}, {"B": True}, {"A": True, "B": False}])
-def test_a_node_whose_submission_was_not_answered_is_submitted_once(
-    lost: dict[str, bool], stays: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    Path("x.dag").write_text(DAG)
-    files = RunFiles(primary="x.dag")
-    queue = Queue(files.nodes_log, lost=dict(lost), stays=stays)
-    process = Process(
+def _process(files: RunFiles, queue: Queue) -> Process:
+    return Process(
         files=files,
         dag=read_dag(["x.dag"], read_text),
         settings=Settings(),
@@ -85,7 +78,35 @@ def test_a_node_whose_submission_was_not_answered_is_submitted_once(
         ),
         version="1",
     )
+
+
+@pytest.mark.parametrize("stays", [True, False])
+@pytest.mark.parametrize("lost", [{}, {"A": True}, {"A": False}, {"B": True}, {"A": True, "B": False}])
+def test_a_node_whose_submission_was_not_answered_is_submitted_once(
+    lost: dict[str, bool], stays: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("x.dag").write_text(DAG)
+    files = RunFiles(primary="x.dag")
+    queue = Queue(files.nodes_log, lost=dict(lost), stays=stays)
+    process = _process(files, queue)
     process.signals.close()
     with closing(Deaf()) as process.signals:
         assert process.work(recovering=False) == 0
     assert queue.made == ["A", "B"]
+
+
+def test_a_run_that_goes_on_waits_for_jobs_that_its_log_was_not_told_of_yet(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("x.dag").write_text("JOB A a.sub\n")
+    files = RunFiles(primary="x.dag")
+    queue = Queue(files.nodes_log, lost={}, stays=True)
+    queue.made.append("A")
+    submitted = log.Submit(host="<h>", log_notes="DAG Node: A")
+    files.nodes_log.write_text("".join(log.format_event(submitted, 1, proc, 0.0) for proc in range(2)))
+    queue.clusters_of = lambda run_cluster: {1: ("A", 5)}  # type: ignore[method-assign]
+    process = _process(files, queue)
+    assert [(each.cluster, each.jobs) for each in process._past() if isinstance(each, o.NodeSubmitted)] == [(1, 5)]
+    process.signals.close()

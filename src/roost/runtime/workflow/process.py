@@ -16,7 +16,7 @@ import os
 import signal
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final, Protocol
 
@@ -143,17 +143,19 @@ class Process:
 
     def _past(self) -> Iterator[o.Event]:
         """What the nodes' log tells, and what the queue has that is not in it."""
-        heard: set[int] = set()
+        own, heard = self.submitter.cluster, set[int]()
+        # What leaves the queue after that stands in the log.
+        present = {} if own is None else self._asked_again(own)
         for event in self.log.past():
             if isinstance(event, o.NodeSubmitted):
                 heard.add(event.cluster)
                 if event.node not in self.dag.nodes:
                     continue
+                # The log of a large node is told in parts of its jobs.
+                _, jobs = present.get(event.cluster, ("", 0))
+                event = replace(event, jobs=max(jobs, event.jobs))
             yield event
-        own = self.submitter.cluster
-        if own is None:
-            return
-        for cluster, (node, jobs) in self._asked_again(own).items():
+        for cluster, (node, jobs) in present.items():
             if cluster not in heard and node in self.dag.nodes:
                 yield o.NodeSubmitted(node=node, cluster=cluster, jobs=jobs)
 
@@ -295,8 +297,8 @@ class Process:
         if name not in self._unanswered or own is None:
             return None
         # The queue has what has not left it, and what has left it stands in the log by then.
-        found = self.queue.clusters_of(own)
-        found |= self.log.submissions()
+        present = self.queue.clusters_of(own)
+        found = self.log.submissions() | present
         fresh = [each for each, (node, _) in sorted(found.items()) if node == name and each not in self._clusters]
         return (fresh[0], found[fresh[0]][1]) if fresh else None
 
