@@ -51,7 +51,7 @@ class Twin:
                 (
                     group.prio,
                     group.cluster,
-                    _ads(book.autoclusters.sample(group.autocluster)),
+                    _of(book.autoclusters.sample(group.autocluster)),
                     group.count,
                     _drawn(group),
                 )
