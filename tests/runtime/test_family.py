@@ -127,6 +127,22 @@ def test_a_hard_kill_reaches_every_process(place: Place, beacon: Beacon) -> None
     run(work())
 
 
+def test_a_hard_kill_ends_a_job_whose_shepherd_stands_still(place: Place, beacon: Beacon) -> None:
+    """Somebody has sent SIGSTOP to it: it sees the end of the job only once it goes on."""
+
+    async def work() -> None:
+        async with place.nursery() as nursery:
+            family, pids = await _zoo(nursery, place, beacon)
+            os.kill(family.shepherd, signal.SIGSTOP)
+            assert await family.kill()
+            assert _gone(pids)
+            assert (await family.wait()).signal == signal.SIGKILL
+            shepherd = look(family.shepherd)
+            assert shepherd is None or not shepherd.is_stopped
+
+    run(work())
+
+
 def test_a_program_that_forks_without_end_is_killed(place: Place, beacon: Beacon) -> None:
     # Each process makes another one and ends, so that no list of processes is ever right.
     script = """

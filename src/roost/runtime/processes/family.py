@@ -57,6 +57,7 @@ _LOOK_S: Final = 0.001
 _MEASURED_HERE_MAX: Final = 32
 
 _SIGKILL: Final = 9
+_SIGCONT: Final = 18
 
 
 class Family:
@@ -215,6 +216,8 @@ class Family:
         group = None if self.started.group is None else os.fsencode(self.started.group)
         while not self._ended.done() and self._loop.time() < until:
             await asyncio.to_thread(kill_family, self.shepherd, group)
+            # Somebody may have stopped the shepherd, too, and it is to see the end of its job.
+            send(self.shepherd, self.started.shepherd_start, _SIGCONT)
             await asyncio.wait([self._ended], timeout=_AGAIN_S)
         return self._ended.done()
 
