@@ -5,10 +5,15 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
-from roost.runtime.node.runner import _told
+from roost.classad import ClassAd
+from roost.runtime.node.runner import Runner, _told
+from roost.runtime.processes.sandbox import Sandbox
 
 
 def _logged(caplog: pytest.LogCaptureFixture, *, called_off: bool) -> list[str]:
@@ -36,3 +41,41 @@ def _logged(caplog: pytest.LogCaptureFixture, *, called_off: bool) -> list[str]:
 def test_work_that_fails_is_an_internal_error_unless_it_was_called_off(caplog: pytest.LogCaptureFixture) -> None:
     assert _logged(caplog, called_off=True) == []
     assert _logged(caplog, called_off=False) == ["input of 1.0#1@q: internal error"]
+
+
+def _runner(path: Path, said: list[str]) -> Runner:
+    """The hands of a starter that has a scratch directory with something in it."""
+    around: Any = SimpleNamespace(record=path / "record", bus=None, name="m", done=lambda: said.append("done"))
+    runner = Runner(around, "1.0#1@q", "q", "slot1@m", ClassAd(), ClassAd())
+    runner.sandbox = Sandbox.make(path, "1.0_1_q")
+    (runner.sandbox.path / "sub").mkdir()
+    (runner.sandbox.path / "sub" / "left").write_text("left")
+    return runner
+
+
+def test_nothing_is_left_of_a_starter_that_is_given_up(tmp_path: Path) -> None:
+    """Its scratch directory stayed until the next start of the daemon."""
+
+    async def main() -> None:
+        await _runner(tmp_path, said).give_up()
+
+    said: list[str] = []
+    asyncio.run(main())
+    assert said == ["done"] and not list(tmp_path.iterdir())
+
+
+def test_a_scratch_directory_in_which_something_was_still_written_is_removed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    left = ["dir_1: Directory not empty"]
+    remove = Sandbox.remove
+    monkeypatch.setattr(Sandbox, "remove", lambda sandbox: left.pop() if left else remove(sandbox))
+
+    async def main() -> str:
+        runner = _runner(tmp_path, [])
+        assert runner.sandbox is not None
+        text = await runner._removed(runner.sandbox)
+        runner.forget()
+        return text
+
+    assert asyncio.run(main()) == "" and not list(tmp_path.iterdir())

@@ -116,8 +116,7 @@ class NodeOrders:
         """The starter does not get rid of its job: everything is killed, and its end was not observed."""
         runner = self.runners.pop(starter, None)
         if runner is not None:
-            await runner.kill()
-            runner.done()
+            await runner.give_up()
         if starter.alive:
             self._outbox.report_lost(slot)
             now = self._daemon.clock.now()

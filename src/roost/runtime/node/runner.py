@@ -56,6 +56,8 @@ _log = logging.getLogger("roost.node")
 _FULL: Final = frozenset((errno.ENOSPC, errno.EDQUOT))
 #: What the names of lists of input files end with.
 BASELINE: Final = ".baseline"
+#: How long the removal of a scratch directory is waited for whose starter was given up, s.
+GIVE_UP_S: Final = 5.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -259,8 +261,17 @@ class Runner:
             await self._log
         if self.sandbox is not None:
             gone = self.around.sandboxes.removed_at_once(self.sandbox)
-            text = "" if gone else await asyncio.to_thread(self.sandbox.remove)
+            text = "" if gone else await self._removed(self.sandbox)
         self.around.tell(sev.SandboxRemoved(text=text))
+
+    async def _removed(self, sandbox: Sandbox) -> str:
+        """Remove the scratch directory; why something had to be left, or ""."""
+        text = await asyncio.to_thread(sandbox.remove)
+        if text:
+            # Of a job that did not end in time, processes may still write while they are killed.
+            await self.kill()
+            text = await asyncio.to_thread(sandbox.remove)
+        return text
 
     async def _input(self, job_ad: ClassAd) -> None:
         assert self.sandbox is not None
@@ -448,6 +459,19 @@ class Runner:
         if not await family.signal(number) and start_of(family.pid) == family.started.start:
             # It is there, and cannot be told. Were it gone, its end would be on its way.
             self.around.tell(sev.SoftKillFailed(run=self.number))
+
+    async def give_up(self) -> None:
+        """End the work of a starter that does not end it itself: nothing of the job is to be left."""
+        await self.kill()
+        self.forget()
+        if self.sandbox is not None:
+            removal = asyncio.ensure_future(asyncio.to_thread(self.sandbox.remove))
+            # A disk that does not answer holds up nobody else.
+            await asyncio.wait([removal], timeout=GIVE_UP_S)
+            text = removal.result() if removal.done() else f"{self.sandbox.path} is not removed yet"
+            if text:
+                _log.warning("%s: %s", self.run, text)
+        self.done()
 
     async def kill(self) -> None:
         """Kill all that is left of the job."""
