@@ -14,6 +14,7 @@ import pytest
 from roost.classad import ClassAd
 from roost.runtime.node.runner import Runner, _told
 from roost.runtime.processes.sandbox import Sandbox
+from roost.wire.subjects import Subjects
 
 
 def _logged(caplog: pytest.LogCaptureFixture, *, called_off: bool) -> list[str]:
@@ -45,7 +46,9 @@ def test_work_that_fails_is_an_internal_error_unless_it_was_called_off(caplog: p
 
 def _runner(path: Path, said: list[str]) -> Runner:
     """The hands of a starter that has a scratch directory with something in it."""
-    around: Any = SimpleNamespace(record=path / "record", bus=None, name="m", done=lambda: said.append("done"))
+    around: Any = SimpleNamespace(
+        record=path / "record", bus=SimpleNamespace(subjects=Subjects("p")), name="m", done=lambda: said.append("done")
+    )
     runner = Runner(around, "1.0#1@q", "q", "slot1@m", ClassAd(), ClassAd())
     runner.sandbox = Sandbox.make(path, "1.0_1_q")
     (runner.sandbox.path / "sub").mkdir()

@@ -14,7 +14,8 @@ from roost.schedd import placing
 from roost.schedd.identifiers import JobId
 from roost.schedd.idle import IdleGroup
 from roost.schedd.queue import Queue
-from tests.schedd.queue_world import SETTINGS, Disk, Source, source
+from roost.sim.disk import Disk
+from tests.schedd.kit import SETTINGS, Source, source
 
 NOW = 1_700_000_000.0
 SOURCES = (
@@ -40,7 +41,7 @@ class Twin:
         self.disk.keep(self.queue.step(event, at).changes)
 
     def die(self, monkeypatch: pytest.MonkeyPatch, at: float) -> None:
-        self.queue = self.disk.load(at, self.queue.book.next_cluster)
+        self.queue = self.disk.load(SETTINGS, at, self.queue.book.next_cluster)
         self.step(ev.Started(claims=()), monkeypatch, at)
 
     def offered(self) -> dict[str, list[Any]]:
