@@ -19,7 +19,17 @@ OF_USERS = {
         *("act", "autocluster", "cell", "cell-log", "history", "overview", "query", "submit", "summary", "under-way"),
     },
     Daemon.MACHINE: {"ads", "origins", "story", "under-way"},
-    Daemon.CENTRAL: {"ads", "advertise", "audit", "cycle", "explain-job", "explain-slot", "under-way", "userprio"},
+    Daemon.CENTRAL: {
+        "ads",
+        "advertise",
+        "audit",
+        "cycle",
+        "explain-job",
+        "explain-slot",
+        "queue-instances",
+        "under-way",
+        "userprio",
+    },
 }
 OF_ADMINISTRATORS = {
     Daemon.QUEUE: {"cell-change"},
