@@ -35,7 +35,7 @@ def _left(bookings: Bookings) -> int:
 
 def test_a_queue_that_is_new_is_to_be_told_everything_and_served_at_once() -> None:
     bookings = Bookings()
-    heard = bookings.wanted(_demand(1, 3), "q")
+    heard = bookings.wanted(_demand(1, 3), "q", 10.0)
     assert (heard.begins, heard.wish) == (True, Wish.URGENT)
     ((schedd, submitter, _, (request,)),) = bookings.requests()
     assert (schedd, submitter, request.count, request.ad["RequestCpus"]) == ("q", "ann", 3, 1)
@@ -43,12 +43,12 @@ def test_a_queue_that_is_new_is_to_be_told_everything_and_served_at_once() -> No
 
 def test_what_is_on_its_way_is_not_given_again_until_the_queue_has_heard_of_it() -> None:
     bookings = Bookings()
-    bookings.wanted(_demand(1, 3), "q")
+    bookings.wanted(_demand(1, 3), "q", 10.0)
     given = _give(bookings, "s1", 10.0)
     assert _left(bookings) == 2
-    assert bookings.wanted(_demand(2, 3), "q").wish is Wish.CHANGED
+    assert bookings.wanted(_demand(2, 3), "q", 10.0).wish is Wish.CHANGED
     assert _left(bookings) == 2, "the queue told its demand before it heard"
-    bookings.wanted(_demand(3, 2, heard=given.serial), "q")
+    bookings.wanted(_demand(3, 2, heard=given.serial), "q", 10.0)
     assert _left(bookings) == 2
     assert bookings.promised == {"s1": ("s1#1", 10.0)}, "the slot has not said yet that it is taken"
     bookings.offered("s1", "s1#2")
@@ -57,24 +57,24 @@ def test_what_is_on_its_way_is_not_given_again_until_the_queue_has_heard_of_it()
 
 def test_what_nobody_is_heard_to_take_is_taken_back() -> None:
     bookings = Bookings()
-    bookings.wanted(_demand(1, 3), "q")
+    bookings.wanted(_demand(1, 3), "q", 10.0)
     _give(bookings, "s1", 10.0)
     bookings.tidy(10.0 + HEARD_S)
     assert _left(bookings) == 2
-    assert not bookings.questions()
+    assert not bookings.questions(10.0)
     bookings.tidy(10.1 + HEARD_S)
     assert not bookings.promised
     assert _left(bookings) == 0, "a queue that is away would have every slot that gets free"
-    (question,) = bookings.questions().values()
-    bookings.wanted(_demand(2, 3, heard=question.serial), "q")
-    assert (_left(bookings), bookings.questions()) == (3, {})
+    (question,) = bookings.questions(10.0).values()
+    bookings.wanted(_demand(2, 3, heard=question.serial), "q", 10.0)
+    assert (_left(bookings), bookings.questions(10.0)) == (3, {})
 
 
 def test_a_slot_whose_queue_heard_is_kept_for_it_for_a_while() -> None:
     bookings = Bookings()
-    bookings.wanted(_demand(1, 3), "q")
+    bookings.wanted(_demand(1, 3), "q", 10.0)
     serial = _give(bookings, "s1", 10.0).serial
-    bookings.wanted(_demand(2, 2, heard=serial), "q")
+    bookings.wanted(_demand(2, 2, heard=serial), "q", 10.0)
     bookings.tidy(10.0 + PROMISE_S)
     assert "s1" in bookings.promised
     bookings.tidy(10.1 + PROMISE_S)
@@ -83,19 +83,19 @@ def test_a_slot_whose_queue_heard_is_kept_for_it_for_a_while() -> None:
 
 def test_a_slot_that_is_declined_is_free_at_once() -> None:
     bookings = Bookings()
-    bookings.wanted(_demand(1, 1), "q")
+    bookings.wanted(_demand(1, 1), "q", 10.0)
     serial = _give(bookings, "s1", 10.0).serial
-    assert bookings.wanted(_demand(2, 0, heard=serial, declined=["s1#1"]), "q").wish is Wish.URGENT
+    assert bookings.wanted(_demand(2, 0, heard=serial, declined=["s1#1"]), "q", 10.0).wish is Wish.URGENT
     assert not bookings.promised
 
 
 @pytest.mark.parametrize("how", ["starts again", "the bus was away"])
 def test_what_was_given_is_forgotten_when_it_may_not_have_arrived(how: str) -> None:
     bookings = Bookings()
-    bookings.wanted(_demand(1, 2), "q")
+    bookings.wanted(_demand(1, 2), "q", 10.0)
     _give(bookings, "s1", 10.0)
     if how == "starts again":
-        assert bookings.wanted(_demand(1, 2), "q").begins
+        assert bookings.wanted(_demand(1, 2), "q", 10.0).begins
     else:
         bookings.all_lost()
     assert (_left(bookings), bookings.promised) == (2, {})
@@ -103,26 +103,26 @@ def test_what_was_given_is_forgotten_when_it_may_not_have_arrived(how: str) -> N
 
 def test_a_queue_that_heard_and_died_before_it_wrote_that_down_has_not_the_slot() -> None:
     bookings = Bookings()
-    bookings.wanted(_demand(1, 2), "q")
+    bookings.wanted(_demand(1, 2), "q", 10.0)
     serial = _give(bookings, "s1", 10.0).serial
-    bookings.wanted(_demand(2, 1, heard=serial), "q")
+    bookings.wanted(_demand(2, 1, heard=serial), "q", 10.0)
     assert "s1" in bookings.promised
-    bookings.wanted(_demand(1, 2), "q")
+    bookings.wanted(_demand(1, 2), "q", 10.0)
     assert (_left(bookings), bookings.promised) == (2, {})
 
 
 def test_a_queue_that_starts_again_takes_nothing_from_others() -> None:
     bookings = Bookings()
-    bookings.wanted(_demand(1, 2), "q")
+    bookings.wanted(_demand(1, 2), "q", 10.0)
     _give(bookings, "s1", 10.0)
-    bookings.wanted(_demand(1, 2), "r")
-    bookings.wanted(_demand(1, 2), "r")
+    bookings.wanted(_demand(1, 2), "r", 10.0)
+    bookings.wanted(_demand(1, 2), "r", 10.0)
     assert "s1" in bookings.promised
 
 
 def test_rejections_are_told_once() -> None:
     bookings = Bookings()
-    bookings.wanted(_demand(1, 1), "q")
+    bookings.wanted(_demand(1, 1), "q", 10.0)
     first = bookings.given("q", [], {"1": "no match found"}, 1.0)
     assert first is not None and first.rejected == {"1": "no match found"}
     assert bookings.given("q", [], {"1": "no match found"}, 2.0) is None
@@ -131,8 +131,28 @@ def test_rejections_are_told_once() -> None:
 
 def test_an_ad_that_cannot_be_read_changes_nothing() -> None:
     bookings = Bookings()
-    bookings.wanted(_demand(1, 1), "q")
+    bookings.wanted(_demand(1, 1), "q", 10.0)
     bad = m.Request(autocluster=2, ad={"Requirements": {"text": "1 +"}}, count=5, job="2.0")
     with pytest.raises(WireError):
-        bookings.wanted(m.Demand(schedd="q", submitters={"ann": [bad]}, serial=2), "q")
+        bookings.wanted(m.Demand(schedd="q", submitters={"ann": [bad]}, serial=2), "q", 10.0)
     assert _left(bookings) == 1
+
+
+def test_a_queue_that_has_been_quiet_is_asked_before_machines_are_told_of_its_matches() -> None:
+    bookings = Bookings()
+    bookings.wanted(_demand(1, 3), "q", 10.0)
+    # It has just spoken, or machines are not told: then nothing waits for it.
+    assert not bookings.questions(10.5, surely=True)
+    assert not bookings.questions(500.0)
+    (question,) = bookings.questions(500.0, surely=True).values()
+    assert _left(bookings) == 0
+    assert bookings.wanted(_demand(2, 3, heard=question.serial), "q", 500.1).wish is Wish.URGENT
+    # However long it takes to the next cycle, that one goes by the answer.
+    assert (bookings.questions(510.0, surely=True), _left(bookings)) == ({}, 3)
+    assert list(bookings.questions(520.0, surely=True)) == ["q"]
+
+
+def test_a_queue_that_wants_nothing_is_not_asked() -> None:
+    bookings = Bookings()
+    bookings.wanted(_demand(1, 0), "q", 10.0)
+    assert not bookings.questions(500.0, surely=True)

@@ -62,7 +62,7 @@ _KNOBS: Final[Mapping[str, Sequence[str]]] = {
     "SYSTEM_PERIODIC_HOLD": ("JobStatus == 2 && time() - JobCurrentStartDate > 1500",),
     "SYSTEM_PERIODIC_VACATE": ("JobStatus == 2 && time() - JobCurrentStartDate > 900",),
     "NEGOTIATOR_CONSIDER_EARLY_PREEMPTION": ("True", "False"),
-    "PREEMPTION_REQUIREMENTS": ("False", "RemoteUserPrio > SubmitterUserPrio", _SEDATE),
+    "PREEMPTION_REQUIREMENTS": ("False", f"RemoteUserPrio > SubmitterUserPrio && {_SEDATE}", _SEDATE),
     "LICENSE_LIMIT": ("1",),
     "NEGOTIATOR_INFORM_STARTD": ("True",),
     "SITE_HOOK_PREPARE_JOB_TIMEOUT": ("31",),

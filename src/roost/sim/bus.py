@@ -44,6 +44,10 @@ class Faults:
         return any(getattr(self, name) > 0 for name in _FAULTS)
 
 
+#: Times that a message takes that is not late, s.
+TRIP_S_MIN: Final = 0.05
+TRIP_S_MAX: Final = 0.25
+
 _FAULTS: Final = (
     "lost", "doubled", "late", "machine_death_s", "queue_death_s", "machine_cut", "starter_crash", "queue_cut",
 )  # fmt: skip
@@ -75,14 +79,14 @@ class Bus:
 
     def steady_delay(self, link: str, number: float) -> float:
         """How long a message takes that nothing goes wrong with, whatever else was sent on its link, s."""
-        return 0.05 + 0.2 * stream(self.seed, "bus", link, number).random()
+        return TRIP_S_MIN + (TRIP_S_MAX - TRIP_S_MIN) * stream(self.seed, "bus", link, number).random()
 
     def send(self, link: str, deliver: Callable[[float], None], *, reliable: bool = False) -> None:
         """Deliver a message of the link after its delay."""
         chance = self._chance(link)
         self.counts["sent"] += 1
         # What one says to another arrives in the order in which it is said, but for what is late.
-        at = max(self.engine.now + 0.05 + 0.2 * chance.random(), self._last.get(link, 0.0))
+        at = max(self.engine.now + TRIP_S_MIN + (TRIP_S_MAX - TRIP_S_MIN) * chance.random(), self._last.get(link, 0.0))
         self._last[link] = at
         faults = self.faults
         if self.faulty and not reliable and self.engine.now - self.start < faults.until_s:

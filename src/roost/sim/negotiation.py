@@ -241,6 +241,9 @@ class Negotiation:
     def _look_round(self, now: float) -> None:
         if not self.queue.alive:
             return
+        if self.eager and now < self.queue.answered_at:
+            self.more(self.queue.answered_at - now)
+            return
         for machine in self._divided:
             if machine.alive:
                 self.shelf.catch_up(machine)

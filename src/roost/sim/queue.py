@@ -10,6 +10,7 @@ Nothing here decides anything. What the world knows of a job and no policy sees,
 from __future__ import annotations
 
 import itertools
+import math
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import replace
@@ -25,7 +26,7 @@ from roost.schedd.holder import QueueSettings
 from roost.schedd.identifiers import JobId
 from roost.schedd.job_policy import SystemPolicy
 from roost.schedd.status import ON_MACHINE, JobStatus
-from roost.sim.bus import Bus
+from roost.sim.bus import TRIP_S_MAX, Bus
 from roost.sim.disk import Disk
 from roost.sim.engine import Engine
 from roost.sim.host import Machine
@@ -43,6 +44,9 @@ NAME: Final = "sim"
 DEFAULT: Final = QueueSettings(name=NAME, uid_domain=NAME)
 #: Who gives the orders of a scenario or a fault run: a superuser.
 OPERATOR: Final = "operator"
+
+#: Within which time machines answer, s.
+ANSWERED_S: Final = 2 * TRIP_S_MAX
 
 #: What a machine is told.
 ToMachine: TypeAlias = (
@@ -96,6 +100,9 @@ class Queue:
         self.core.kept = self.disk is not None
         self._alive = True
         self._muted = False
+        #: When machines have answered to the questions of a queue that is back. A matchmaker that acts on every word
+        #: does so after that: what it makes of the queue's wishes takes as many messages, and a cycle.
+        self.answered_at = -math.inf
         #: What happens when it dies between two messages, and after how many of them it does; None where it does not.
         self.cut: Callable[[], None] = lambda: None
         self._cut_in: int | None = None
@@ -146,6 +153,7 @@ class Queue:
             machine.ear.repeat(self.engine.now)
         self._muted = muted
         if not muted and self._alive:
+            self.answered_at = self.engine.now + ANSWERED_S
             self.feed(ev.BusCameBack())
 
     # -- jobs ------------------------------------------------------------------------------------------

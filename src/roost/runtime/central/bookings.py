@@ -2,7 +2,9 @@
 
 A slot that was given away is not given again until its machine offers another claim, or until MATCH_TIMEOUT has passed.
 What a queue was given and has not been seen to act upon is not given to it again.
-A queue that does not say that it heard is asked whether it is there, and is given nothing until it speaks.
+A queue that does not say that it heard is asked whether it is there, and is given nothing until it speaks. Where
+machines are told of matches, a slot must not wait for a queue that is away: one that has been quiet is asked before it
+is given anything.
 """
 
 from __future__ import annotations
@@ -20,6 +22,8 @@ from roost.wire.ads import ad_from
 
 #: How long a slot that was given away is kept for who got it, s.
 PROMISE_S: Final = 120.0
+#: How long ago a queue may have spoken that is taken to be there, where machines are told of matches, s.
+LATELY_S: Final = 1.0
 #: How long a queue may take to say that it has heard what it was given, s; then the message is taken for lost.
 HEARD_S: Final = 15.0
 
@@ -46,8 +50,12 @@ class _Queue:
     serial: int = 0
     #: What it was told last of requests that got nothing.
     rejected: dict[str, str] = field(default_factory=dict)
-    #: It did not say in time that it heard what it was given: until it speaks again it may be away.
+    #: When it spoke last, epoch s.
+    spoke_at: float = -math.inf
+    #: It did not say in time that it heard what it was given, or is asked beforehand: until it speaks it may be away.
     is_silent: bool = False
+    #: It has answered the question whether it is there, and there was no cycle since.
+    is_there: bool = False
 
     def pending(self, submitter: str, autocluster: int) -> int:
         """Jobs of an autocluster that a slot is on its way to."""
@@ -102,10 +110,12 @@ class Bookings:
 
     # -- what is heard -------------------------------------------------------------------------------
 
-    def wanted(self, demand: m.Demand, schedd: str) -> Heard:
-        """A queue says what it wants. Raises WireError."""
+    def wanted(self, demand: m.Demand, schedd: str, now: float) -> Heard:
+        """A queue says what it wants, at `now` (epoch s). Raises WireError."""
         queue = self._queues.setdefault(schedd, _Queue())
-        before = queue.idle()
+        # One that may have been away could have nothing.
+        before = {} if queue.is_silent else queue.idle()
+        queue.spoke_at, queue.is_there = now, queue.is_silent
         begins = queue.demand is None or demand.serial <= queue.demand.serial
         if begins:
             # What an earlier run of it was given is forgotten, also if that run had heard of it.
@@ -138,10 +148,17 @@ class Bookings:
 
     # -- what is given -------------------------------------------------------------------------------
 
-    def questions(self) -> dict[str, m.Matched]:
-        """Silent queue to a message without a match, to which it says what it wants if it is there."""
+    def questions(self, now: float, *, surely: bool = False) -> dict[str, m.Matched]:
+        """Silent queue to a message without a match, to which it says what it wants if it is there.
+
+        `surely`: queues that wait for slots and have not spoken lately may be away, too.
+        """
         found = {}
         for schedd, queue in self._queues.items():
+            waits = any(count > 0 for count in queue.idle().values())
+            if surely and waits and not queue.is_there and now - queue.spoke_at > LATELY_S:
+                queue.is_silent = True
+            queue.is_there = False
             if queue.is_silent:
                 queue.serial += 1
                 found[schedd] = m.Matched(matches=[], rejected={}, serial=queue.serial)

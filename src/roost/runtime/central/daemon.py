@@ -270,7 +270,7 @@ class CentralDaemon:
                 self.table.remove(kind, sender)
 
     def _demand(self, message: m.Demand, sender: str) -> None:
-        heard = self._bookings.wanted(message, sender)
+        heard = self._bookings.wanted(message, sender, self.clock.now())
         if self.cell.heard(sender, message.cell) or heard.begins:
             self.matchmaker.told = False
             self.spawn(self._repeat_significant())
@@ -336,9 +336,11 @@ class CentralDaemon:
 
     async def _cycle(self) -> None:
         await self._tell_significant()
-        snapshot = self.snapshot()
-        for schedd, question in self._bookings.questions().items():
+        now = self.clock.now()
+        self._bookings.tidy(now)
+        for schedd, question in self._bookings.questions(now, surely=self.informs).items():
             await self.bus.send(self.subjects.given(schedd, self.context.name), question)
+        snapshot = self.snapshot()
         if not snapshot.demands:
             return
         active = self.cell.active
