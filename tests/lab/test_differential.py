@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from roost.lab.crew import Crew, Way
-from roost.lab.differential import EXCUSED, LIMIT_S, POLICIES, case_of, differing, shown
+from roost.lab.differential import EXCUSED, LIMIT_S, differing, shown
+from roost.lab.differential_cases import PLAIN_SEEDS, POLICIES, case_of
 
 #: Cases of each run of the tests; `make differential` runs more.
 SEEDS = range(1, 21)
@@ -17,6 +18,16 @@ def test_a_seed_is_one_case_and_cases_differ_in_their_policies(tmp_path: Path) -
     assert firsts == set(POLICIES)
     for seed in range(60):
         assert case_of(seed).scenario(tmp_path).name == f"case {seed}"
+
+
+def test_cases_of_higher_seeds_change_policies_and_have_descriptions(tmp_path: Path) -> None:
+    texts = []
+    for seed in range(PLAIN_SEEDS + 1, PLAIN_SEEDS + 81):
+        assert case_of(seed).scenario(tmp_path).name == f"case {seed}"
+        texts.append(case_of(seed).text)
+    assert {text.splitlines()[0].removeprefix("# ") for text in texts} == set(POLICIES)
+    for part in ("description =", "queue 2", "PREEMPT = ($(PREEMPT))", "STARTER_EVICT =", "on_exit_remove", "drain ="):
+        assert any(part in text for text in texts), part
 
 
 def test_nothing_is_excused_without_a_reason() -> None:

@@ -1,0 +1,270 @@
+"""The random cases that are compared in both worlds: a seed is a scenario file.
+
+A seed draws a policy, a machine, jobs with their farewell times, leases, retirement and policy, and what owners, users
+and administrators do. Seeds above `PLAIN_SEEDS` also change the policy, and submit jobs by descriptions.
+
+Things happen some seconds away from polls and from one another, and so do jobs end that began with them: the two worlds
+need not share the order of what happens at the same instant.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+from typing import Final
+
+from roost.lab.scenario import Scenario
+from roost.lab.scenario_file import read_scenarios
+from roost.sim.chance import stream
+
+#: Seeds up to this one have one machine, one policy as it is written, and jobs by tables alone.
+PLAIN_SEEDS: Final = 1000
+
+_ALWAYS: Final = (
+    "START = True\nIS_OWNER = False\nSUSPEND = False\nPREEMPT = False\nWANT_SUSPEND = False\nKILL = False\n"
+    "RunBenchmarks = False\n"
+)
+POLICIES: Final[Mapping[str, str]] = {
+    "desktop": "use POLICY : Desktop\n",
+    "desktop that preempts": "use POLICY : Desktop\nWANT_SUSPEND = False\n",
+    "dedicated": _ALWAYS,
+    "ranked": _ALWAYS + 'RANK = (Owner == "boss") * 10\n',
+    "by owner": _ALWAYS + 'START = TARGET.Group =!= "b"\nIS_OWNER = False\n',
+    "limited": _ALWAYS + "PREEMPT = TotalJobRunTime > 1200\n",
+    "hooked": _ALWAYS + "STARTER_JOB_HOOK_KEYWORD = SITE\n",
+}
+#: No job makes room for another one sooner. Users whose jobs take turns without an end do so faster than worlds agree.
+_SEDATE: Final = "time() - EnteredCurrentState > 900"
+#: A job that leaves as late as it may does not do so at a look at policies.
+_AWAY_FROM_POLLS: Final = {"MachineMaxVacateTime": "607"}
+#: Knobs that a case may set, with their values.
+_KNOBS: Final[Mapping[str, Sequence[str]]] = {
+    "MAXJOBRETIREMENTTIME": ("0", "600", "3600"),
+    "MachineMaxVacateTime": ("21", "121", "601"),
+    "CLAIM_WORKLIFE": ("0", "600", "1200"),
+    "MAX_JOBS_RUNNING": ("1", "10"),
+    "SYSTEM_PERIODIC_HOLD": ("JobStatus == 2 && time() - JobCurrentStartDate > 1500",),
+    "SYSTEM_PERIODIC_VACATE": ("JobStatus == 2 && time() - JobCurrentStartDate > 900",),
+    "NEGOTIATOR_CONSIDER_EARLY_PREEMPTION": ("True", "False"),
+    "PREEMPTION_REQUIREMENTS": ("False", f"RemoteUserPrio > SubmitterUserPrio && {_SEDATE}", _SEDATE),
+    "LICENSE_LIMIT": ("1",),
+    "NEGOTIATOR_INFORM_STARTD": ("True",),
+    "SITE_HOOK_PREPARE_JOB_TIMEOUT": ("31",),
+}
+_LAYOUTS: Final = (
+    (1, ""),
+    (2, ""),
+    (2, "SLOT_TYPE_1 = 100%\nSLOT_TYPE_1_PARTITIONABLE = True\nNUM_SLOTS_TYPE_1 = 1\n"),
+    (4, "SLOT_TYPE_1 = 75%\nNUM_SLOTS_TYPE_1 = 1\nSLOT_TYPE_2 = 25%\nNUM_SLOTS_TYPE_2 = 1\n"),
+)  # fmt: skip
+#: What the programs around a job do in a case that has some.
+_HOOKS: Final = (
+    'SITE_HOOK_PREPARE_JOB = { takes = "41s" }',
+    'SITE_HOOK_PREPARE_JOB = { takes = "6s", status = [3, 0] }',
+    'SITE_HOOK_PREPARE_JOB = { takes = "1s" }\nSITE_HOOK_JOB_EXIT = { takes = "31s" }',
+    'SITE_HOOK_VACATE_JOB = { takes = "11s" }\nSTARTER_EPILOG = { takes = "16s", status = [0, 1] }',
+)
+#: Changes of a policy, by the knob that is set anew.
+_MUTATIONS: Final[tuple[tuple[str, str], ...]] = (
+    ("START", '($(START)) && TARGET.Group =!= "b"'),
+    ("START", "($(START)) && KeyboardIdle > 421"),
+    ("START", '($(START)) || TARGET.Owner == "boss"'),
+    ("IS_OWNER", "START =?= False"),
+    ("SUSPEND", "($(SUSPEND)) || (TotalJobRunTime > 307 && TotalJobRunTime < 907)"),
+    ("SUSPEND", "False"),
+    ("WANT_SUSPEND", "True"),
+    ("WANT_SUSPEND", "False"),
+    ("CONTINUE", "KeyboardIdle > 133"),
+    ("PREEMPT", "($(PREEMPT)) || TotalJobRunTime > 1507"),
+    ("PREEMPT", '($(PREEMPT)) || (Activity == "Suspended" && time() - EnteredCurrentActivity > 193)'),
+    ("WANT_VACATE", "False"),
+    ("WANT_VACATE", "TARGET.JobPrio > 0"),
+    ("KILL", "time() - EnteredCurrentActivity > 27"),
+    ("WANT_HOLD", 'TARGET.Owner == "eve"'),
+    ("RANK", '(Owner == "eve") * 5'),
+    ("RANK", "TARGET.JobPrio"),
+    ("STARTER_EVICT", "TotalJobRunTime > 1111 && TARGET.NumJobStarts < 2"),
+    ("MAXJOBRETIREMENTTIME", "ifThenElse(TARGET.JobPrio > 0, 1200, 60)"),
+    ("CLAIM_WORKLIFE", "ifThenElse(PartitionableSlot =?= True, 1200, 300)"),
+    ("SLOT_WEIGHT", "2"),
+)
+#: Lines of submit descriptions, some of which a job has.
+_LINES: Final = (
+    "priority = $(Process) + 2",
+    "request_cpus = 2",
+    "request_memory = 300",
+    "max_retries = 2",
+    "requirements = TARGET.Cpus >= 1",
+    "rank = TARGET.Memory",
+    '+Group = "b"',
+    "concurrency_limits = license",
+    "job_lease_duration = 1200",
+    "job_max_vacate_time = 31",
+    "keep_claim_idle = 120",
+    "nice_user = true",
+    "on_exit_hold = ExitCode =!= 0",
+    "on_exit_remove = NumJobCompletions > 1",
+    'periodic_hold = JobStatus == 2 && time() - JobCurrentStartDate > 1013\nperiodic_hold_reason = "too long"',
+    "periodic_release = NumHolds < 3 && time() - EnteredCurrentStatus > 377",
+    "periodic_remove = JobStatus == 5 && time() - EnteredCurrentStatus > 1999",
+    "periodic_vacate = JobStatus == 2 && time() - JobCurrentStartDate > 811",
+    "allowed_execute_duration = 1501",
+    "leave_in_queue = time() - CompletionDate < 600",
+    "hold = true",
+)
+#: Seconds after full minutes at which things happen: each of a case at another, and none at a poll.
+_SECONDS: Final = range(2, 60, 5)
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A seed's scenario, as the text of its file."""
+
+    seed: int
+    text: str
+
+    def scenario(self, folder: Path) -> Scenario:
+        """The scenario, read from a file in a folder. Raises LabError for a text that means nothing."""
+        file = folder / f"case-{self.seed}.toml"
+        file.write_text(self.text, encoding="utf-8")
+        (found,) = read_scenarios(file)
+        return found
+
+
+def case_of(seed: int) -> Case:
+    """The case of a seed."""
+    if seed > PLAIN_SEEDS:
+        return _wide_case(seed)
+    chance = stream(seed, "differential")
+    policy = chance.choice(sorted(POLICIES))
+    cpus, layout = chance.choice(_LAYOUTS)
+    knobs = _AWAY_FROM_POLLS | {name: chance.choice(_KNOBS[name]) for name in sorted(_KNOBS) if chance.random() < 0.25}
+    jobs = {name: _job(chance) for name in "abcd"[: chance.randrange(1, 5)]}
+    lines = [f"# {policy}", "policy = '''", POLICIES[policy] + layout + "'''", f"machine = {{ cpus = {cpus} }}"]
+    lines += ["[settings]", *(f'{name} = "{value}"' for name, value in knobs.items())]
+    for name, attributes in jobs.items():
+        lines += [f"[jobs.{name}]", *(f"{key} = {value}" for key, value in attributes.items())]
+    steps = _steps(chance, list(jobs))
+    if policy == "hooked":
+        lines += ["[hooks]", chance.choice(_HOOKS)]
+    lines += ["[[scenario]]", f'name = "case {seed}"', "steps = [", *(f"  {step}," for step in steps), "]"]
+    return Case(seed, "\n".join(lines) + "\n")
+
+
+def _wide_case(seed: int) -> Case:
+    """A case with changes of its policy, and jobs by descriptions."""
+    chance = stream(seed, "wide differential")
+    policy = chance.choice(sorted(POLICIES))
+    cpus, layout = chance.choice(_LAYOUTS)
+    changes = chance.sample(_MUTATIONS, chance.randrange(4))
+    text = POLICIES[policy] + layout + "".join(f"{name} = {value}\n" for name, value in changes)
+    knobs = _AWAY_FROM_POLLS | {name: chance.choice(_KNOBS[name]) for name in sorted(_KNOBS) if chance.random() < 0.2}
+    lines = [f"# {policy}", "policy = '''", text + "'''", f"machine = {{ cpus = {cpus} }}"]
+    # What a mutation has set stays.
+    set_already = {name.upper() for name, _ in changes}
+    lines += [
+        "[settings]",
+        *(f'{name} = "{value}"' for name, value in knobs.items() if name.upper() not in set_already),
+    ]
+    names = list("abcd"[: chance.randrange(1, 5)])
+    for name in names:
+        lines.append(f"[jobs.{name}]")
+        lines += _description(chance) if chance.random() < 0.6 else [f"{k} = {v}" for k, v in _job(chance).items()]
+    steps = _steps(chance, names)
+    if policy == "hooked":
+        lines += ["[hooks]", chance.choice(_HOOKS)]
+    lines += ["[[scenario]]", f'name = "case {seed}"', "steps = [", *(f"  {step}," for step in steps), "]"]
+    return Case(seed, "\n".join(lines) + "\n")
+
+
+def _description(chance: Random) -> list[str]:
+    """A job by a submit description; what no policy sees, and whose it is, stand beside it."""
+    given = {name: value for name, value in _job(chance).items() if name in _BESIDE}
+    lines = [line for line in _LINES if chance.random() < 0.15]
+    described = ["executable = x", *lines, f"queue {chance.choice((1, 1, 2))}"]
+    return [*(f"{key} = {value}" for key, value in given.items()), "description = '''", *described, "'''"]
+
+
+#: What stands in the table of a job that has a description.
+_BESIDE: Final = frozenset(("run", "farewell", "Owner", "stubborn", "checkpoints", "exit_code"))
+
+
+def _job(chance: Random) -> dict[str, str]:
+    found = {"run": f'"{chance.choice((3, 11, 29, 90))}m"', "farewell": f'"{chance.choice((0, 1, 9, 41))}s"'}
+    maybe = {
+        "Owner": ('"ada"', '"boss"', '"eve"'),
+        "stubborn": ("true",),
+        "checkpoints": ("true",),
+        "JobLeaseDuration": ("603", "1203"),
+        "MaxJobRetirementTime": ("0", "300"),
+        "JobMaxVacateTime": ("6", "61"),
+        "JobPrio": ("5", "-5"),
+        "Group": ('"b"',),
+        "exit_code": ("1", "[1, 0]"),
+        "OnExitRemove": ('"ExitCode =?= 0 || NumJobCompletions > 2"',),
+        "OnExitHold": ('"ExitCode =!= 0"',),
+        "PeriodicHold": ('"JobStatus == 2 && time() - JobCurrentStartDate > 730"',),
+        "PeriodicRelease": ('"NumHolds < 2 && time() - EnteredCurrentStatus > 400"',),
+        "PeriodicRemove": ('"NumJobStarts > 3"',),
+        "RequestCpus": ("2",),
+        "KeepClaimIdle": ("300",),
+        "ConcurrencyLimits": ('"license"',),
+        "WantGracefulRemoval": ("true",),
+    }
+    for name, values in maybe.items():
+        if chance.random() < 0.2:
+            found[name] = chance.choice(values)
+    return found
+
+
+def _steps(chance: Random, jobs: list[str]) -> list[str]:
+    end_min = 100
+    found: list[tuple[int, str]] = []
+    submitted = {name: chance.randrange(1, 40) for name in jobs}
+    found += [(at, f'submit = "{name}"') for name, at in submitted.items()]
+    for _ in range(chance.randrange(0, 5)):
+        name = chance.choice(jobs)
+        at = chance.randrange(submitted[name] + 1, end_min - 20)
+        found.append((at, _deed(chance, name)))
+    if chance.random() < 0.2:
+        at = chance.randrange(20, 60)
+        found += chance.choice(_DRAINS)(at, chance.choice(("graceful", "quick", "fast")))
+    if chance.random() < 0.2:
+        at, away_min = chance.randrange(10, 60), chance.choice((2, 15, 30))
+        found += [(at, 'queue = "away"'), (at + away_min, 'queue = "back"')]
+    if chance.random() < 0.15:
+        found.append((chance.randrange(10, 70), "restart = true"))
+    # No two things happen in the same minute.
+    minutes: dict[int, str] = {}
+    for at, what in sorted(found):
+        while at in minutes:
+            at += 1
+        minutes[at] = what
+    seconds = itertools.cycle(chance.sample(_SECONDS, len(_SECONDS)))
+    steps = [f'{{ at = "{at}m{next(seconds)}s", {what} }}' for at, what in sorted(minutes.items())]
+    return [*steps, f'{{ at = "{max(end_min, *minutes) + 5}m", expect = {{ "1 + 1" = 2 }} }}']
+
+
+#: How a machine is drained, and what ends that.
+_DRAINS: Final[Sequence[Callable[[int, str], list[tuple[int, str]]]]] = (
+    lambda at, how: [(at, f'drain = "{how}"'), (at + 20, "cancel_drain = true")],
+    lambda at, how: [(at, f'drain = {{ how = "{how}", then = "resume" }}')],
+    lambda at, how: [
+        (at, f"""drain = {{ how = "{how}", start = 'Owner == "boss"' }}"""),
+        (at + 20, "cancel_drain = true"),
+    ],
+)
+
+
+def _deed(chance: Random, job: str) -> str:
+    return chance.choice((
+        f'hold = "{job}"', f'release = "{job}"', f'remove = "{job}"', f'vacate_job = "{job}"', f'suspend = "{job}"',
+        f'continue = "{job}"', 'keys = "30s"', 'keys = "12m"', 'remote_keys = "2m"', 'load = 0.9, for = "8m"',
+        'vacate = "graceful"', 'vacate = "fast"', "checkpoint = true",
+        'reconfig = { MAXJOBRETIREMENTTIME = "900" }', 'reconfig = { START = "False" }',
+        'reconfig = { CLAIM_WORKLIFE = "0" }', f'reconfig = {{ PREEMPTION_REQUIREMENTS = "{_SEDATE}" }}',
+        """reconfig = { START = "True", RANK = '(Owner == "eve") * 5' }""",
+    ))  # fmt: skip
