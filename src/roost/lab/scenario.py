@@ -223,13 +223,7 @@ class Scenario:
             return "a replay does not run DAGs"
         if any(each.described.get("JobUniverse") in UNIVERSES for each in self.jobs):
             return "a replay does not drive the time of jobs that run beside the queue"
-        if len(self.machines) > 1:
-            return "a replay has one machine"
-        return "a replay has no settings of its machine alone" if self.machines[0].settings else ""
-
-    def sensors(self, start: float, connected: Connections) -> ScenarioSensors:
-        """What its first machine senses, for a beginning at `start`, epoch s."""
-        return self.machines[0].sensors(start, connected)
+        return ""
 
     def failed(self, deed: Deed, error: LabError) -> LabError:
         """The error of an order, with its place, unless it names one in this file itself."""

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from roost.config import Config
 from roost.lab.replay.jobs import StandIns, stand_in_for
-from roost.lab.scenario import Scenario
+from roost.lab.scenario import ScenarioMachine
 from roost.lab.scenario_sensors import ScenarioSensors
 from roost.model.events import FetchedWorkOffered
 from roost.model.slots import SlotId
@@ -45,7 +45,6 @@ from roost.startd.machine import Step
 from roost.startd.slot_state import SlotState
 from roost.startd.states import CLEANING
 from roost.starter.states import State
-from roost.wire.subjects import Role
 
 if TYPE_CHECKING:
     from roost.lab.replay.pool import ReplayPool
@@ -117,7 +116,7 @@ async def _cut_off(family: Family) -> None:
 class ScenarioReadings(Sensors):
     """The sensors of a scenario's machine."""
 
-    scenario: Scenario
+    replayed: ScenarioMachine
     seen: ScenarioSensors
     node: ReplayNode
 
@@ -126,7 +125,7 @@ class ScenarioReadings(Sensors):
         assert now is not None
         machine = self.node.machine
         wanted = {slot.plan.id: float(slot.plan.cpus) for slot in machine.slots if self.node.runs(slot)}
-        owner, cores = self.seen.owner.load(now), max(1, self.scenario.hardware.cpus)
+        owner, cores = self.seen.owner.load(now), max(1, self.replayed.hardware.cpus)
         scale = min(1.0, cores / max(1e-9, owner + sum(wanted.values())))
         percents = {slot: 100 * cpus * scale for slot, cpus in wanted.items()}
         self.replacements = Replaced(self._values(now, owner, cores, percents))
@@ -142,7 +141,7 @@ class ScenarioReadings(Sensors):
             if at <= now:
                 attributes |= {name: given.cell(name.lower()) for name in given}
         return {
-            **_size(self.scenario),
+            **_size(self.replayed),
             "keyboard_idle_s": self.seen.owner.idle_s(now),
             "console_idle_s": self.seen.console.idle_s(now),
             "load": system,
@@ -150,8 +149,8 @@ class ScenarioReadings(Sensors):
         }
 
 
-def _size(scenario: Scenario) -> dict[str, Any]:
-    hardware = scenario.hardware
+def _size(replayed: ScenarioMachine) -> dict[str, Any]:
+    hardware = replayed.hardware
     return {
         "cpus": hardware.cpus,
         "memory_mb": hardware.memory_mb,
@@ -186,8 +185,9 @@ class _Forgetful(NodeState):
 class ReplayNode(NodeDaemon):
     """The machine's daemon."""
 
-    def __init__(self, pool: ReplayPool, *args: Any) -> None:
+    def __init__(self, pool: ReplayPool, replayed: ScenarioMachine, *args: Any) -> None:
         self.pool = pool
+        self.replayed = replayed
         #: Events of starters and orders to processes so far.
         self.moves = 0
         super().__init__(*args)
@@ -202,18 +202,18 @@ class ReplayNode(NodeDaemon):
     def _sensors(self, config: Config) -> Sensors:
         from roost.startd.idleness import connections
 
-        pool = self.pool
+        replayed = self.replayed
         return ScenarioReadings(
             execute=self.scratch.configured[0],
-            replacements=Replaced(_size(pool.scenario)),
-            scenario=pool.scenario,
-            seen=pool.scenario.sensors(pool.start, connections(config)),
+            replacements=Replaced(_size(replayed)),
+            replayed=replayed,
+            seen=replayed.sensors(self.pool.start, connections(config)),
             node=self,
         )
 
     def platform(self, config: Config) -> dict[str, Any]:
         """As the simulation's machines."""
-        return {**platform(config), **self.pool.scenario.hardware.attributes}
+        return {**platform(config), **self.replayed.hardware.attributes}
 
     async def start_nursery(self) -> Nursery:
         """The nursery of the pool."""
@@ -274,9 +274,9 @@ class ReplayNode(NodeDaemon):
         self.pool.taken += [(slot.name, each) for each in taken.transitions]
         super().stepped(slot, before, taken, now)
         if any(each.state.pair == CLEANING for each in self.machine.slots):
-            self.pool.buses[Role.NODE].may_talk.clear()
+            self.pool.node_buses[self.replayed.name].may_talk.clear()
         else:
-            self.pool.buses[Role.NODE].may_talk.set()
+            self.pool.node_buses[self.replayed.name].may_talk.set()
 
     async def die(self) -> None:
         """The machine's power fails: daemon and jobs are gone without a message."""

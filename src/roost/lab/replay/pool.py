@@ -7,8 +7,10 @@ made anew for each, in a directory of its own.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+import shutil
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -18,7 +20,7 @@ from roost.lab.replay.driven_loop import DrivenClock, DrivenLoop
 from roost.lab.replay.jobs import StandIns, ad_of
 from roost.lab.replay.machine import ReplayNode, WatchedNursery
 from roost.lab.replay.queue import ReplaySchedd, Together
-from roost.lab.scenario import MACHINE, Deed, Order, Scenario
+from roost.lab.scenario import MACHINE, Deed, Order, Scenario, ScenarioMachine
 from roost.model import events as nev
 from roost.node.machine import NodeSlot
 from roost.runtime.bus.client import ANSWER_S, Bus, Handler
@@ -157,11 +159,12 @@ class Stage:
             await self.nursery.close()
         self.server.stop()
 
-    def admit(self, machine: str) -> None:
-        """Let a machine of that name use the server, which is restarted for a new name. Raises ServerFailed."""
-        if machine not in self._machines:
-            self._machines.add(machine)
-            self.accounts.account(Role.NODE, machine)
+    def admit(self, machines: Iterable[str]) -> None:
+        """Let machines of these names use the server, which is restarted for new names. Raises ServerFailed."""
+        if new := [name for name in machines if name not in self._machines]:
+            self._machines.update(new)
+            for name in new:
+                self.accounts.account(Role.NODE, name)
             self.server.stop()
             self.server.start()
 
@@ -186,18 +189,21 @@ class ReplayPool:
     def __init__(self, stage: Stage, scenario: Scenario, start: float) -> None:
         self.stage = stage
         self.scenario = scenario
-        self.names = {**_NAMES, Role.NODE: scenario.machines[0].name}
         self.start = start
         self.nursery = stage.nursery
         self.home = stage.home()
+        #: Machine to its directory.
+        self.homes = {each.name: stage.home() for each in scenario.machines}
         self.taken: list[tuple[str, Taken]] = []
         self.changes: list[JobChange] = []
         self.clock: DrivenClock
         self.jobs: StandIns
-        self.node: ReplayNode
+        self.nodes: dict[str, ReplayNode] = {}
         self.schedd: ReplaySchedd
         self.central: ReplayCentral
-        self._buses: list[MutedBus] = []
+        #: Of all daemons but the machines', and of the machines by their names.
+        self.buses: dict[Role, MutedBus] = {}
+        self.node_buses: dict[str, MutedBus] = {}
         #: The scenario's name of a job to that of the queue.
         self.ids: dict[str, JobId] = {}
         #: A daemon comes to the bus, or leaves it.
@@ -208,17 +214,24 @@ class ReplayPool:
         """How far it has come."""
         return self.clock.now() - self.start if hasattr(self, "clock") else 0.0
 
+    @property
+    def _all_buses(self) -> list[MutedBus]:
+        return [*self.buses.values(), *self.node_buses.values()]
+
     # -- life ----------------------------------------------------------------------------------------
 
-    async def open(self, loop: DrivenLoop, configured: Callable[[Path, Callable[[Path], Path]], Config]) -> None:
-        """Build it up; then it is `start`, and time is driven. `configured` is given the directory of hooks, and makes
-        a program there by the function beside it.
+    async def open(
+        self, loop: DrivenLoop, configured: Callable[[Path, Callable[[Path], Path]], Mapping[str, Config]]
+    ) -> None:
+        """Build it up; then it is `start`, and time is driven. `configured` is given the directory of hooks, makes a
+        program there by the function beside it, and gives the configuration of each machine, and of the others by "".
         """
-        buses: dict[Role, MutedBus] = {}
-        self.stage.admit(self.names[Role.NODE])
-        for role, name in self.names.items():
-            buses[role] = await MutedBus.connect(self.stage.settings(role, name))
-            self._buses.append(buses[role])
+        self.stage.admit(self.homes)
+        for role, name in _NAMES.items():
+            if role is not Role.NODE:
+                self.buses[role] = await MutedBus.connect(self.stage.settings(role, name))
+        for name in self.homes:
+            self.node_buses[name] = await MutedBus.connect(self.stage.settings(Role.NODE, name))
         self.clock = DrivenClock(loop, self.start)
         scenario = self.scenario
         self.jobs = StandIns(
@@ -229,30 +242,35 @@ class ReplayPool:
             scenario.hooks,
         )
         await self.jobs.open()
-        config = configured(self._hooks(), self.jobs.script)
+        self.jobs.is_to_end = lambda pid: all(node.is_to_end(pid) for node in self.nodes.values())
+        configs = configured(self._hooks(), self.jobs.script)
+        config = configs[""]
         loop.drive()
         self.clock = self.jobs.clock = DrivenClock(loop, self.start)
         loop.settle, loop.happened, loop.under_way = self._settle, self._happened, self._under_way
-        self.buses = buses
-        self.central = ReplayCentral(self._context(Role.CENTRAL), config, buses[Role.CENTRAL])
-        self.schedd = ReplaySchedd(self, self._context(Role.SCHEDD), config, buses[Role.SCHEDD])
+        context = partial(self._context, self.home)
+        central, schedd = (context(role, _NAMES[role]) for role in (Role.CENTRAL, Role.SCHEDD))
+        self.central = ReplayCentral(central, config, self.buses[Role.CENTRAL])
+        self.schedd = ReplaySchedd(self, schedd, config, self.buses[Role.SCHEDD])
         await self.central.start()
         await self.schedd.start()
-        await self.begin(config)
+        for machine in scenario.machines:
+            await self.begin(machine, configs[machine.name])
 
-    async def begin(self, config: Config) -> None:
-        """Start the machine's daemon."""
-        self.node = ReplayNode(self, self._context(Role.NODE), config, self.buses[Role.NODE])
-        self.jobs.is_to_end = self.node.is_to_end
-        await self.node.start()
+    async def begin(self, machine: ScenarioMachine, config: Config) -> None:
+        """Start a machine's daemon."""
+        name = machine.name
+        context = self._context(self.homes[name], Role.NODE, name)
+        self.nodes[name] = ReplayNode(self, machine, context, config, self.node_buses[name])
+        await self.nodes[name].start()
 
-    def _context(self, role: Role) -> RoleContext:
+    def _context(self, home: Home, role: Role, name: str) -> RoleContext:
         return RoleContext(
             role=str(role),
-            name=self.names[role],
-            home=self.home,
+            name=name,
+            home=home,
             roots=None,
-            bus=self.stage.settings(role, self.names[role]),
+            bus=self.stage.settings(role, name),
             peers={},
             clock=self.clock,
         )
@@ -268,8 +286,8 @@ class ReplayPool:
         """Take it down."""
         loop.settle, loop.happened, loop.under_way = None, lambda: None, lambda: ""
         await loop.settled()
-        if hasattr(self, "node"):
-            await self.node.die()
+        for node in self.nodes.values():
+            await node.die()
         if hasattr(self, "schedd"):
             await self.schedd.stop(Ending.LEAVE)
         if hasattr(self, "central"):
@@ -279,16 +297,22 @@ class ReplayPool:
         for family in self.nursery.running:
             await family.kill()
         self.nursery.families.clear()
-        for bus in self._buses:
+        for bus in self._all_buses:
             await bus.close()
+
+    def remove(self) -> None:
+        """Remove its directories."""
+        for home in (self.home, *self.homes.values()):
+            shutil.rmtree(home.path, ignore_errors=True)
 
     # -- what is under way -----------------------------------------------------------------------------
 
     def _happened(self) -> object:
-        return self.node.moves if hasattr(self, "node") else 0, self.jobs.heard, [bus.traffic for bus in self._buses]
+        moves = [node.moves for node in self.nodes.values()]
+        return moves, self.jobs.heard, [bus.traffic for bus in self._all_buses]
 
     def _under_way(self) -> str:
-        if any(bus.subscribing for bus in self._buses):
+        if any(bus.subscribing for bus in self._all_buses):
             return "a subscription"
         if self._changing_bus:
             return "a connection to the bus"
@@ -296,11 +320,11 @@ class ReplayPool:
 
     async def _settle(self) -> None:
         """Let everything arrive that is on its way: what was sent, and then what the server had for others."""
-        talkers = [bus for bus in self._buses if bus.talked()]
+        talkers = [bus for bus in self._all_buses if bus.talked()]
         if talkers:
             await asyncio.gather(*(bus.settled() for bus in talkers))
             client = self.buses[Role.CLIENT]
-            hearers = [bus for bus in self._buses if bus is not client or bus.asking]
+            hearers = [bus for bus in self._all_buses if bus is not client or bus.asking]
             await asyncio.gather(*(bus.settled() for bus in hearers))
         for family in self.nursery.running:
             if self.jobs.look(family):
@@ -335,9 +359,11 @@ class ReplayPool:
         cluster = self.schedd.queue.book.clusters.get(job.cluster)
         return JobStatus.GONE if cluster is None else cluster.status(job.proc)
 
-    async def do(self, deed: Deed, configured: Callable[[Deed], Config]) -> None:
-        """Carry out an order. Raises LabError for an order to something that does not exist."""
-        node, now = self.node, self.clock.now()
+    async def do(self, deed: Deed, configured: Callable[[Deed], Mapping[str, Config]]) -> None:
+        """Carry out an order; `configured` gives the configurations after it. Raises LabError for an order to
+        something that does not exist.
+        """
+        node, now = self._node(deed), self.clock.now()
         match deed.order:
             case Order.HOLD | Order.RELEASE | Order.REMOVE | Order.SUSPEND | Order.CONTINUE | Order.VACATE_JOB:
                 job = self.ids[deed.job]
@@ -354,52 +380,60 @@ class ReplayPool:
             case Order.SHUTDOWN:
                 node.carry_out(node.machine.to_all(nev.ShutdownRequested(kind=_SHUTDOWNS[deed.how]), now))
             case Order.VACATE:
-                await self._ask(Vacate(slot=self._slot(deed).name, fast=deed.how == "fast"))
+                await self._ask(node, Vacate(slot=self._slot(deed).name, fast=deed.how == "fast"))
             case Order.DRAIN:
                 order = DrainOrder(schedule=_SCHEDULES[deed.how], reason="the scenario")
                 then = OnCompletion.RESUME if deed.then == "resume" else OnCompletion.NOTHING
                 await self._ask(
-                    Drain(schedule=int(order.schedule), on_completion=int(then), start=deed.start, reason=order.reason)
+                    node,
+                    Drain(schedule=int(order.schedule), on_completion=int(then), start=deed.start, reason=order.reason),
                 )
             case Order.CANCEL_DRAIN:
-                await self._ask(CancelDrain())
+                await self._ask(node, CancelDrain())
             case Order.RESTART:
-                await self._restart()
+                await self._restart(node)
             case Order.RECONFIG:
-                config = configured(deed)
-                await node.reconfigure(config)
+                configs = configured(deed)
+                for name, each in self.nodes.items():
+                    if deed.machine in ("", name):
+                        await each.reconfigure(configs[name])
                 if not deed.machine:
-                    await self.schedd.reconfigure(config)
-                    await self.central.reconfigure(config)
+                    await self.schedd.reconfigure(configs[""])
+                    await self.central.reconfigure(configs[""])
             case Order.DAG | Order.REMOVE_DAG:
                 raise LabError("a replay does not run DAGs")
             case Order.QUEUE:
                 self.buses[Role.SCHEDD].mute(deed.how == "away")
 
-    async def _ask(self, request: Request[Any]) -> None:
-        subject = Subjects(_POOL).ask_node(self.names[Role.NODE], CLIENT)
+    def _node(self, deed: Deed) -> ReplayNode:
+        """The machine that an order is given to."""
+        return self.nodes[deed.machine or self.scenario.machines[0].name]
+
+    async def _ask(self, node: ReplayNode, request: Request[Any]) -> None:
+        subject = Subjects(_POOL).ask_node(node.context.name, CLIENT)
         answer: Answer = await self.buses[Role.CLIENT].ask(subject, ask := ask_of(request))
         if not answer.ok:
             raise LabError(f"the machine refuses to {ask.what.replace('-', ' ')}: {answer.text}")
 
-    async def _restart(self) -> None:
-        """The machine is switched off and on: its jobs are lost, what was only in memory, too."""
-        config = self.node.config
-        await self.node.die()
+    async def _restart(self, node: ReplayNode) -> None:
+        """A machine is switched off and on: its jobs are lost, what was only in memory, too."""
+        config, name = node.config, node.context.name
+        await node.die()
         self._changing_bus = True
         try:
-            await self.buses[Role.NODE].close()
-            bus = await MutedBus.connect(self.stage.settings(Role.NODE, self.names[Role.NODE]))
+            await self.node_buses[name].close()
+            bus = await MutedBus.connect(self.stage.settings(Role.NODE, name))
         finally:
             self._changing_bus = False
-        self.buses[Role.NODE] = self._buses[list(self.names).index(Role.NODE)] = bus
-        await self.begin(config)
+        self.node_buses[name] = bus
+        await self.begin(node.replayed, config)
 
     def _tell(self, deed: Deed, event: Any, now: float) -> None:
-        self.node.carry_out(self.node.machine.host.receive(self._slot(deed), event, now))
+        node = self._node(deed)
+        node.carry_out(node.machine.host.receive(self._slot(deed), event, now))
 
     def _slot(self, deed: Deed) -> NodeSlot:
-        for slot in self.node.machine.slots:
+        for slot in self._node(deed).machine.slots:
             if str(slot.plan.id).removeprefix("slot") == deed.slot:
                 return slot
         raise LabError(f"there is no slot {deed.slot} when {deed.order} is ordered")

@@ -7,7 +7,6 @@ import logging
 import math
 import os
 import re
-import shutil
 import tempfile
 import time
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator
@@ -167,7 +166,7 @@ class Replays:
     async def _replayed(self, scenario: Scenario) -> Replay:
         loop, start = self._loop, BEGINNING + scenario.begins_s
         settings = _Settings(scenario, self._host)
-        scenario = configured(scenario, settings.plain())
+        scenario = configured(scenario, settings.of_pool())
         pool = ReplayPool(self._stage, scenario, start)
         self._passed_s = lambda: pool.passed_s
         try:
@@ -180,7 +179,7 @@ class Replays:
         finally:
             with loop.held():
                 await pool.close(loop)
-            shutil.rmtree(pool.home.path, ignore_errors=True)
+            pool.remove()
         mistakes = tuple(self._mistakes.found)
         return Replay(
             scenario=scenario, start=start, taken=tuple(pool.taken), jobs=tuple(pool.changes), mistakes=mistakes
@@ -216,43 +215,53 @@ def _script(
 
 
 class _Settings:
-    """The configuration of a scenario's daemons, as it changes."""
+    """The configurations of a scenario's daemons, as they change."""
 
     def __init__(self, scenario: Scenario, host: Host) -> None:
         self._scenario = scenario
         self._host = host
-        self._settings = scenario.settings
+        #: Machine to what is set for it by now; "" is the queue and the matchmaker.
+        self._settings = {each.name: (*scenario.settings, *each.settings) for each in scenario.machines}
+        self._settings[""] = scenario.settings
 
-    def plain(self) -> Config:
-        """The configuration as the scenario has it."""
-        return self._config()
+    def of_pool(self) -> Config:
+        """What the queue and the matchmaker read."""
+        return self._config("")
 
-    def first(self, hooks: Path, script: Callable[[Path], Path]) -> Config:
-        """The configuration at the beginning; `script` makes the programs around jobs."""
-        self._settings = (
-            *self._settings,
+    def first(self, hooks: Path, script: Callable[[Path], Path]) -> dict[str, Config]:
+        """The configurations at the beginning; `script` makes the programs around jobs."""
+        self._set(
             Setting("NEGOTIATOR_INTERVAL", f"{self._scenario.cycle_s:g}"),
             Setting("QUEUE_SUPER_USERS", CLIENT),
         )
-        config = self._config()
-        more = [(name, str(hooks / program)) for name, program in _hooks(config)]
-        more += [(name, str(script(hooks / name))) for name in _scripts(config)]
-        if wants_backfill(config):
-            more += _CLIENT if can_switch_user() else _CLIENT[:-1]
-        self._settings = (*self._settings, *(Setting(*each) for each in more))
-        return self._config() if more else config
+        found = self._configs()
+        for machine, config in found.items():
+            more = [(name, str(hooks / program)) for name, program in _hooks(config)]
+            more += [(name, str(script(hooks / name))) for name in _scripts(config)]
+            if wants_backfill(config):
+                more += _CLIENT if can_switch_user() else _CLIENT[:-1]
+            self._settings[machine] += tuple(Setting(*each) for each in more)
+        return self._configs()
 
-    def changed(self, deed: Deed) -> Config:
-        """The configuration after an order."""
-        self._settings = (*self._settings, *deed.settings)
-        return self._config()
+    def changed(self, deed: Deed) -> dict[str, Config]:
+        """The configurations after an order."""
+        self._set(*deed.settings, machine=deed.machine)
+        return self._configs()
 
-    def _config(self) -> Config:
+    def _set(self, *settings: Setting, machine: str = "") -> None:
+        for name in [machine] if machine else self._settings:
+            self._settings[name] += settings
+
+    def _configs(self) -> dict[str, Config]:
+        return {name: self._config(name) for name in self._settings}
+
+    def _config(self, name: str) -> Config:
         scenario, host = self._scenario, self._host
+        machine = next((each for each in scenario.machines if each.name == name), scenario.machines[0])
         paths = scenario.configs
         if scenario.policy is not None:
             host, paths = MemoryHost(files={scenario.file: scenario.policy}), (scenario.file,)
-        config = load_config(host, paths, scenario.hardware, scenario.machines[0].name, settings=self._settings)
+        config = load_config(host, paths, machine.hardware, machine.name, settings=self._settings[name])
         refuse_unreadable(config)
         return config
 
