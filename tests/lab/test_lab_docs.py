@@ -124,7 +124,8 @@ def test_the_example_of_a_pool_file_is_read(tmp_path: Path) -> None:
     file = tmp_path / "pool.toml"
     file.write_text(re.findall(r"```toml\n(.*?)```", PAGE, re.DOTALL)[0])
     desks, nodes = read_pool(file)
-    assert (desks.count, desks.hardware.memory_mb, desks.settings) == (600, 16384, (("IsDesktop", "True"),))
+    assert (desks.count, desks.hardware.memory_mb) == (600, 16384)
+    assert [(each.name, each.value) for each in desks.settings] == [("IsDesktop", "True")]
     assert (nodes.owners, nodes.configs) == ("nobody", (str(tmp_path / "node.config"),))
 
 

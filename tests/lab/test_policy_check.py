@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import argparse
+from pathlib import Path
+
 import pytest
 
+from roost.cli import lab
 from roost.config import MemoryHost, load_text
 from roost.lab.machines import LabError
 from roost.lab.policy_check import refuse_unreadable
@@ -21,3 +25,32 @@ from roost.lab.policy_check import refuse_unreadable
 def test_what_daemons_refuse_is_refused_with_its_place(text: str, said: str) -> None:
     with pytest.raises(LabError, match=said):
         refuse_unreadable(load_text(text, MemoryHost()))
+
+
+LISTS = """policy = '''
+START = True
+DENY_WRITE = ann@*
+ALLOW_READ = *
+ALLOW_PSLOT_PREEMPTION = False
+STARTD_CRON_JOBLIST = PROBE
+STARTD_CRON_PROBE_EXECUTABLE = /bin/true
+STARTD_CRON_PROBE_PERIOD = 60
+'''
+"""
+SCENARIO = '[[scenario]]\nname = "a"\nsteps = [{ at = "1m", expect = { "1 + 1" = 2 } }]\n'
+
+
+def test_what_the_lab_does_not_act_on_is_noted_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    parser = argparse.ArgumentParser()
+    lab.add_parser(parser.add_subparsers())
+    file = tmp_path / "lists.toml"
+    file.write_text(LISTS + SCENARIO + SCENARIO.replace('"a"', '"b"'))
+    assert lab.run(parser.parse_args(["lab", "test", "--no-progress", str(file)])) == 0
+    assert [line for line in capsys.readouterr().out.splitlines() if line.startswith("note: ")] == [
+        "note: the lab does not act on access lists (DENY_WRITE), so that every user may submit and every daemon may "
+        "take part",
+        "note: the lab does not run the programs of STARTD_CRON_JOBLIST",
+    ]
+    file.write_text("policy = 'START = True'\n" + SCENARIO)
+    assert lab.run(parser.parse_args(["lab", "test", "--no-progress", str(file)])) == 0
+    assert "note:" not in capsys.readouterr().out

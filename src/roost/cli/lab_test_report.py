@@ -47,6 +47,8 @@ class Report:
         self._file = Path()
         self._outcomes: list[Outcome] = []
         self._coverage = Coverage()
+        #: What of configurations the lab does not act on, each once.
+        self._notes: dict[str, None] = {}
 
     @property
     def passed(self) -> bool:
@@ -67,6 +69,7 @@ class Report:
         """A scenario has ended."""
         self._outcomes.append(outcome)
         self._coverage.add(outcome.coverage)
+        self._notes |= dict.fromkeys(outcome.verdict.notes)
         self._real |= outcome.differences is not None
         self._alone += bool(outcome.unreplayed)
         self._counts["scenarios"] += 1
@@ -99,7 +102,7 @@ class Report:
 
     def summarise(self) -> None:
         """All that was asked for has been run."""
-        self._say([self._summary()])
+        self._say([*(f"note: {each}" for each in self._notes), self._summary()])
         self._document({})
 
     def interrupted(self) -> None:
@@ -116,7 +119,9 @@ class Report:
     def _document(self, more: dict[str, Any]) -> None:
         if self._json:
             self._clear()
-            unread = {"unread": self._unread} if self._unread else {}
+            unread: dict[str, Any] = {"unread": self._unread} if self._unread else {}
+            if self._notes:
+                unread["notes"] = list(self._notes)
             say(json.dumps({"version": 1, **self._counts, **unread, **more, "files": self._files}, indent=2))
 
     def _say(self, lines: Iterable[str]) -> None:

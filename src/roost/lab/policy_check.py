@@ -2,11 +2,39 @@
 
 from __future__ import annotations
 
+import re
+from typing import Final
+
 from roost.classad import ParseError, Syntax, parse_expression
 from roost.config import Config, ConfigError
 from roost.lab.machines import LabError
 from roost.policy.catalogue.machine import STARTD, STARTER
 from roost.runtime.start_checks import errors
+
+_LIST: Final = re.compile(r"(ALLOW|DENY)_(READ|WRITE|ADMINISTRATOR|DAEMON|NEGOTIATOR|ADVERTISE_[A-Z]+)(_[A-Z]+)?")
+_PROGRAMS: Final = re.compile(r"(STARTD|SCHEDD)_CRON_JOBLIST")
+#: Lists that keep nobody out.
+_EVERYBODY: Final = ("*", "*@*")
+
+
+def not_acted_on(config: Config) -> tuple[str, ...]:
+    """Notes on what a configuration sets and the lab does not act on, though a pool does."""
+    lists: list[str] = []
+    programs: list[str] = []
+    for name in sorted({each.upper() for each in config.names()}):
+        kept = lists if _LIST.fullmatch(name) else programs if _PROGRAMS.fullmatch(name) else None
+        value = "" if kept is None or config.find(name) is None else (config.get(name) or "").strip()
+        if kept is not None and value and not (name.startswith("ALLOW_") and value in _EVERYBODY):
+            kept.append(name)
+    notes = []
+    if lists:
+        notes.append(
+            f"the lab does not act on access lists ({', '.join(lists)}), so that every user may submit and every "
+            "daemon may take part"
+        )
+    if programs:
+        notes.append(f"the lab does not run the programs of {' and '.join(programs)}")
+    return tuple(notes)
 
 
 def refuse_unreadable(config: Config) -> None:

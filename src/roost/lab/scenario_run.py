@@ -16,7 +16,7 @@ from roost.config import Config, Host, MemoryHost, Setting
 from roost.lab.coverage import Coverage
 from roost.lab.durations import shown
 from roost.lab.machines import LabError, load_config, make_pattern
-from roost.lab.policy_check import refuse_unreadable
+from roost.lab.policy_check import not_acted_on, refuse_unreadable
 from roost.lab.scenario import Deed, Expectation, JobExpectation, Order, Scenario, ScenarioMachine, job_of
 from roost.lab.scenario_dags import Flow, dag_misses
 from roost.lab.scenario_deeds import do, slot_named
@@ -68,6 +68,8 @@ class Verdict:
     scenario: Scenario
     checked: int
     failures: tuple[Failure, ...]
+    #: What of its configuration the lab does not act on.
+    notes: tuple[str, ...] = ()
 
     @property
     def passed(self) -> bool:
@@ -116,6 +118,8 @@ class _World(World):
 class _Run:
     def __init__(self, scenario: Scenario, host: Host, coverage: Coverage, width: int) -> None:
         self.host = host
+        #: What of the configuration has no effect here.
+        self.notes: dict[str, None] = {}
         #: The knobs of the queue and the matchmaker that are set by now.
         self.pool_settings = (Setting("NEGOTIATOR_INTERVAL", f"{scenario.cycle_s:g}"), *scenario.settings)
         self.scenario = scenario
@@ -185,6 +189,7 @@ class _Run:
             host, paths = MemoryHost(files={scenario.file: scenario.policy}), (scenario.file,)
         config = load_config(host, paths, machine.hardware, machine.name, settings=settings)
         refuse_unreadable(config)
+        self.notes |= dict.fromkeys(not_acted_on(config))
         return config
 
     def _plan(self, machine: ScenarioMachine, config: Config, present: PresentLayout | None = None) -> MachinePlan:
@@ -400,7 +405,8 @@ class _Run:
             )
             for miss in self.missed
         )
-        return Verdict(scenario=self.scenario, checked=len(self.scenario.expectations), failures=failures)
+        checked, notes = len(self.scenario.expectations), tuple(self.notes)
+        return Verdict(scenario=self.scenario, checked=checked, failures=failures, notes=notes)
 
     def _taken_by(self, each: Expectation) -> list[Taken | StarterTaken]:
         slot = f"slot{each.slot}@{self._machine(each.machine).plan.name}"

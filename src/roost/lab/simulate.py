@@ -19,7 +19,7 @@ from typing import Final
 from roost.config import Config, Host
 from roost.lab.machines import Hardware, LabError, Pattern, load_config, make_pattern
 from roost.lab.pictures import can_draw, draw
-from roost.lab.policy_check import refuse_unreadable
+from roost.lab.policy_check import not_acted_on, refuse_unreadable
 from roost.lab.pool_file import NOT_RECORDED, Group, read_pool
 from roost.lab.report import html_report
 from roost.lab.text_file import read_text
@@ -119,12 +119,14 @@ def prepare(request: Request, host: Host) -> Prepared:
     machines: list[MachinePlan] = []
     patterns: list[Pattern] = []
     loaded: dict[str, Config] = {}
+    ineffective: dict[str, None] = {}
     try:
         _check_count(request)
         for group in request.groups:
             configs = request.configs if group.configs is None else group.configs
             config = load_config(host, configs, group.hardware, group.name, request.seed, group.settings)
             refuse_unreadable(config)
+            ineffective |= dict.fromkeys(not_acted_on(config))
             pattern = make_pattern(config, group.hardware)
             patterns.append(pattern)
             made = list(_machines(request, group, pattern))
@@ -132,6 +134,7 @@ def prepare(request: Request, host: Host) -> Prepared:
             loaded |= dict.fromkeys((machine.name for machine in made), config)
         _check_names(request, machines)
         notes = list(dict.fromkeys(doubt for each in patterns for doubt in each.doubts))
+        notes += ineffective
         jobs = _jobs(request, machines, patterns[0].config, notes)
     except (TraceProblem, ValueError) as error:
         raise LabError(str(error)) from None
