@@ -156,3 +156,37 @@ def test_what_a_cell_cannot_do_is_refused_or_explained(start: Callable[..., Pool
             lambda cluster=cluster: str(explained(pool, f"{cluster}.0")),
         )
     assert "The scheduling run of the cell (revision 1) at " in pool.try_("explain", "job", f"{two}.0").stdout
+
+
+def test_licences_are_not_exceeded_when_daemons_die(start: Callable[..., Pool], tmp_path: Path) -> None:
+    pool = start(cpus=6)
+    licence = "licence lic INT <= YES YES 0 0"
+    cell(pool, tmp_path / "cell", slots=6, complexes=licence, glob="licence=2")
+    log = tmp_path / "log"
+    cluster = pool.submit("cell_resources = lic=1\nqueue 14", f"echo + >> {log}; sleep 0.4; echo - >> {log}")
+    for role in ("central", "node", "central", "schedd", "central"):
+        before = log.read_text().count("-") if log.exists() else 0
+        eventually(lambda before=before: log.exists() and log.read_text().count("-") > before, "another job has ended")
+        pool.kill(role)
+    pool.wait(cluster)
+    assert most_at_once(log) <= 2
+    assert all(pool.job(f"{cluster}.{proc}")["ExitCode"] == 0 for proc in range(14))
+
+
+def test_a_match_of_an_earlier_revision_is_not_taken(start: Callable[..., Pool], tmp_path: Path) -> None:
+    pool = start(cpus=4)
+    cell(pool, tmp_path / "cell", slots=4)
+    gate = tmp_path / "gate"
+    first = pool.submit("", SLEEP.format(gate))
+    eventually(lambda: used(pool) == 1, "it runs")
+    # The queue goes away from under the running job, and comes back under another name.
+    (tmp_path / "cell/cqueues/all.q").unlink()
+    (tmp_path / "cell/cqueues/b.q").write_text(queue_text("b.q", slots="1"))
+    pool("cell", "apply", str(tmp_path / "cell"))
+    second = pool.submit("", "true")
+    pool.wait(second)
+    ran = task(pool.job(f"{second}.0"))
+    assert (ran["Instance"], ran["Revision"]) == (f"b.q@{node(pool)}", 2)
+    gate.touch()
+    pool.wait(first)
+    assert task(pool.job(f"{first}.0"))["Revision"] == 1

@@ -49,6 +49,7 @@ REQUESTS: tuple[Request[Any], ...] = (
     cell.ChangeCell(revision=3, put={"cqueues/all.q": "qname all.q"}, drop=("calendars/night",)),
     cell.CellLog(limit=7),
     cell.ReadCell(),
+    cell.CellTasks(),
     queue.Act(action="edit", jobs=("1.0", "2"), owners=("ann",), constraint="TRUE", reason="r", attributes={"A": 1}),
     queue.Autocluster(job="1.0"),
     queue.History(jobs=("1",), constraint="TRUE", projection=("A",), raw=True, texts=("A",), limit=2),

@@ -19,6 +19,7 @@ from roost.cli.pool import Pool, print_json, with_pool
 from roost.gridengine.cell import NOT_OBJECTS, Cell, file_of, new_cell, read_cell, write_cell
 from roost.gridengine.changes import replace
 from roost.gridengine.difference import Change, Verb
+from roost.gridengine.pool.lacking import not_carried_out
 from roost.gridengine.problems import Refused
 from roost.wire.requests.cell import CellChange, CellLog, ChangeCell, ReadCell
 from roost.wire.requests.central import QueueInstances
@@ -112,6 +113,8 @@ def _change(pool: Pool, present: PoolCell, cell: Cell, args: argparse.Namespace)
         print("nothing was changed (--plan)")
     elif revision != present.revision:
         print(f"the pool's cell has revision {revision}")
+    for each in not_carried_out(changed.cell):
+        print(f"roost cell: pools do not carry this out yet: {each}", file=sys.stderr)
     return 0
 
 

@@ -219,6 +219,12 @@ class Bookings:
         if match.pledge is not None:
             self._pledges[match.slot] = match.pledge
 
+    def held(self, schedd: str, slot: str, claim_id: str, task: ClassAd, now: float) -> None:
+        """A queue says that it is asking for a slot that an earlier central manager gave it."""
+        self.promised[slot] = (claim_id, now)
+        self._takers[slot] = schedd
+        self._pledges[slot] = Pledge(submitter="", weight=0.0, task=task)
+
     def given(self, schedd: str, matches: list[m.Match], rejected: dict[str, str], now: float) -> m.Matched | None:
         """The message that gives a queue its slots and tells what got none; None if it says nothing new."""
         queue = self._queues[schedd]

@@ -88,7 +88,7 @@ class CentralDaemon:
         self.answers = CentralAnswers(self)
         self.lanes = Lanes(bus, self.answers.on_ask)
         self.request_time_max_s = time_max_of(config)
-        self._bookings = Bookings()
+        self.bookings = Bookings()
         self.cell = CellDesk(self)
         self.deciding = Deciding()
         #: Job attributes that matching depends on; None while there was no cycle.
@@ -128,7 +128,7 @@ class CentralDaemon:
     def _came_back(self) -> None:
         """Whatever was sent lately may be lost."""
         self.matchmaker.told = False
-        self.deciding.change(self._bookings.all_lost)
+        self.deciding.change(self.bookings.all_lost)
         self.spawn(self._hello())
         self.spawn(self._repeat_significant())
 
@@ -232,12 +232,12 @@ class CentralDaemon:
             if self._offers_itself(name, ad, claim_id):
                 wish = Wish.URGENT
             self.table.put(ad, sender=sender, now=now, claim_id=claim_id)
-            self._bookings.offered(self.table.spelled(SLOT, name), claim_id)
+            self.bookings.offered(self.table.spelled(SLOT, name), claim_id)
         for name in message.gone:
             self._own(SLOT, name, sender)
             spelled = self.table.spelled(SLOT, name)
             self.table.remove(SLOT, name)
-            self._bookings.gone(spelled)
+            self.bookings.gone(spelled)
         if message.whole:
             self.table.only(SLOT, sender, names)
         self.want(wish)
@@ -270,8 +270,8 @@ class CentralDaemon:
                 self.table.remove(kind, sender)
 
     def _demand(self, message: m.Demand, sender: str) -> None:
-        heard = self._bookings.wanted(message, sender, self.clock.now())
-        if self.cell.heard(sender, message.cell) or heard.begins:
+        heard = self.bookings.wanted(message, sender, self.clock.now())
+        if self.cell.heard(sender, message.cell, begins=heard.begins) or heard.begins:
             self.matchmaker.told = False
             self.spawn(self._repeat_significant())
         now = self.clock.now()
@@ -337,8 +337,8 @@ class CentralDaemon:
     async def _cycle(self) -> None:
         await self._tell_significant()
         now = self.clock.now()
-        self._bookings.tidy(now)
-        for schedd, question in self._bookings.questions(now, surely=self.informs).items():
+        self.bookings.tidy(now)
+        for schedd, question in self.bookings.questions(now, surely=self.informs).items():
             await self.bus.send(self.subjects.given(schedd, self.context.name), question)
         snapshot = self.snapshot()
         if not snapshot.demands:
@@ -364,7 +364,7 @@ class CentralDaemon:
     def snapshot(self) -> Snapshot:
         """The pool as a cycle that begins now sees it."""
         now = self.clock.now()
-        self._bookings.tidy(now)
+        self.bookings.tidy(now)
         return Snapshot(
             slots=self.table.slots,
             claims=self.table.claims,
@@ -373,13 +373,13 @@ class CentralDaemon:
                 SubmitterDemand(
                     schedd=schedd, submitter=name, requests=requests, ad=self._submitter_ad(schedd, name, demand)
                 )
-                for schedd, name, demand, requests in self._bookings.requests()
+                for schedd, name, demand, requests in self.bookings.requests()
                 if self._is_settled(demand)
             ),
             now=now,
             zone_offset_s=self.clock.zone_offset_s(),
-            promised=self._bookings.promised,
-            pledges=self._bookings.pledges,
+            promised=self.bookings.promised,
+            pledges=self.bookings.pledges,
             versions=self.table.versions,
         )
 
@@ -402,11 +402,11 @@ class CentralDaemon:
     async def _deliver(self, plan: Plan) -> None:
         now = self.clock.now()
         by_queue: dict[str, list[m.Match]] = {}
-        causes = self._bookings.causes() if plan.matches else {}
+        causes = self.bookings.causes() if plan.matches else {}
         if self.informs:
             await self._inform(plan)
         for match in plan.matches:
-            self._bookings.promise(match, now)
+            self.bookings.promise(match, now)
             cause = bracketed(causes.get((match.schedd, match.job), ""))
             _log.info(
                 "%s is matched with %s for job %s or one like it%s", match.slot, match.submitter, match.job, cause
@@ -440,7 +440,7 @@ class CentralDaemon:
             await self.bus.send(self.subjects.matched(node, self.context.name), m.SlotsMatched(claim_ids=claim_ids))
 
     async def _tell(self, schedd: str, matches: list[m.Match], rejected: dict[str, str]) -> None:
-        message = self._bookings.given(schedd, matches, rejected, self.clock.now())
+        message = self.bookings.given(schedd, matches, rejected, self.clock.now())
         if message is not None:
             await self.bus.send(self.subjects.given(schedd, self.context.name), message)
 

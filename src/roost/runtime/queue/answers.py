@@ -81,6 +81,8 @@ class QueueAnswers(RequestAnswers):
                 return self._autocluster(request)
             case cell.ReadCell():
                 return await self.cell.read()
+            case cell.CellTasks():
+                return self.cell.tasks()
             case cell.CellLog():
                 return await self.cell.log(request)
             case cell.ChangeCell():

@@ -10,10 +10,13 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
+from roost.classad import ClassAd
 from roost.classad.values import fold
 from roost.model.audit import AuditKind, AuditRecord, clipped, some
-from roost.model.cell_requests import ASKED
+from roost.model.cell_requests import ASKED, TASK
 from roost.runtime.queue.cell_store import CellCommit, KeptCell
+from roost.schedd.claims import Stage
+from roost.wire.ads import ad_data
 from roost.wire.audit import audit_data
 from roost.wire.messages import Answer
 from roost.wire.requests.cell import (
@@ -23,6 +26,7 @@ from roost.wire.requests.cell import (
     CellLog,
     ChangeCell,
     ChangedAttribute,
+    HeldTask,
 )
 from roost.wire.structs import data_of
 
@@ -82,6 +86,22 @@ class CellAnswers:
         return Answer(
             data=[CellFile(name=name, text=text, revision=kept.revision) for name, text in kept.files.items()]
         )
+
+    def tasks(self) -> list[HeldTask]:
+        """What jobs have of the cell."""
+        queue, found = self._daemon.queue, []
+        for claim in queue.holder.claims.values():
+            job = None if claim.job is None else queue.book.find(claim.job)
+            task = claim.task
+            if task is None and job is not None and claim.run:
+                kept = job.ad.get(TASK)
+                task = kept if isinstance(kept, ClassAd) else None
+            if task is not None:
+                asked = claim.stage is Stage.ASKED
+                found.append(
+                    HeldTask(slot=claim.slot, node=claim.node, claim_id=claim.id, asked=asked, task=ad_data(task))
+                )
+        return found
 
     async def log(self, asked: CellLog) -> Answer:
         """The last changes."""

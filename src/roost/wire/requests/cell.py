@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Final
 
-from roost.wire.requests.verb import Asker, Request, Verb, question
+from roost.wire.requests.verb import AdData, Asker, Request, Verb, question
 from roost.wire.structs import Between, Count, Struct
 
 
@@ -74,8 +74,27 @@ class CellLog(Request[list[CellEntry]]):
     limit: Annotated[int, Between(1, 1000)] = 20
 
 
+class HeldTask(Struct):
+    """What a job of a queue has of the cell, or was just given."""
+
+    slot: str
+    node: str
+    claim_id: str
+    #: Its machine was asked for the slot, and has not answered.
+    asked: bool
+    task: AdData
+
+
+class CellTasks(Request[list[HeldTask]]):
+    """What the jobs of a queue have of the cell: a central manager that starts asks before it gives anything away."""
+
+
 CELL_VERBS: Final = (
+    Verb(
+        "cell-tasks", CellTasks, Asker.ADMINISTRATOR_OR_CENTRAL,
+        "what the jobs of the queue have of the Grid Engine cell", question=True,
+    ),
     question("cell", ReadCell, "the Grid Engine cell of the pool"),
     Verb("cell-change", ChangeCell, Asker.ADMINISTRATOR, "change the Grid Engine cell of the pool"),
     question("cell-log", CellLog, "who changed the Grid Engine cell, when and how"),
-)
+)  # fmt: skip

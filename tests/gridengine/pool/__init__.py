@@ -1,0 +1,1 @@
+"""A pool that runs by a cell."""

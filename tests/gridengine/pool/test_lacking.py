@@ -1,0 +1,29 @@
+"""What of a cell has no effect in a pool yet is named, and nothing else is."""
+
+from __future__ import annotations
+
+from roost.gridengine.cell import new_cell
+from roost.gridengine.pool.lacking import not_carried_out
+from tests.gridengine.scheduling.cells import cell
+
+
+def test_a_new_cell_lacks_nothing_and_the_plain_one_its_load_sensor() -> None:
+    assert list(not_carried_out(new_cell())) == []
+    assert list(not_carried_out(cell())) == ["load_sensor (configuration global)"]
+
+
+def test_what_acts_on_jobs_that_run_is_named_with_its_places() -> None:
+    found = cell(
+        "cqueues/all.q: h_rt 1:0:0,[node1=INFINITY]\ncqueues/b.q: h_rt INFINITY,[node2=60]\n"
+        "cqueues/b.q: subordinate_list all.q=1\ncqueues/b.q: prolog none\n"
+        "configurations/global: epilog /bin/clean",
+        queues=("b.q",),
+        files={"calendars/night": "calendar_name night\nyear NONE\nweek mon-fri=8-18=suspended\n"},
+    )
+    assert sorted(not_carried_out(found)) == [
+        "epilog (configuration global)",
+        "h_rt (all.q, b.q)",
+        "load_sensor (configuration global)",
+        "subordinate_list (b.q)",
+        "suspended hours (calendar night)",
+    ]
