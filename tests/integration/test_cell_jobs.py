@@ -130,8 +130,11 @@ def test_what_a_cell_cannot_do_is_refused_or_explained(start: Callable[..., Pool
     for text, complaint in (
         ("cell_resources = nosuch=1", 'unknown resource "nosuch"'),
         ("cell_resources = h_vmem=lots", 'attribute "h_vmem" is not a memory value'),
-        ("cell_queues = nosuch.q", 'job requests unknown queue "nosuch.q"'),
-        ("cell_project = nosuch", 'project "nosuch" does not exist'),
+        # The words are those of Grid Engine 8.1.9.
+        ("cell_queues = nosuch.q", 'Job was rejected because job requests unknown queue "nosuch.q"'),
+        ("cell_project = nosuch", 'job rejected: the requested project "nosuch" does not exist'),
+        ("cell_resources = load_avg=1", 'resource "load_avg" configured as non requestable'),
+        ("cell_resources = slots=2", "use parallel environments instead of requesting slots explicitly"),
         ("cell_resources = $(asked)\nqueue asked from (\narch=x\nnosuch=1\n)", 'unknown resource "nosuch"'),
     ):
         again = pool.try_(

@@ -22,6 +22,8 @@ from roost.schedd.vetoes import Vetoes
 
 #: So many claims below MAX_JOBS_RUNNING those that count are counted one by one.
 _NEAR: Final = 1_000
+#: How long a match of a cell is good, s; less than the central manager waits until it takes it back.
+GRANTED_S: Final = 10.0
 #: How often what is due is looked for, and at most, however small PERIODIC_EXPR_INTERVAL is, s.
 TICK_S: Final = 5.0
 TICK_S_MIN: Final = 1.0
@@ -114,11 +116,17 @@ class Holder:
             return False
         return bool(claim.slot_ad.get(IDENTITY, "") != self.pool_policy)
 
-    def is_of_other_cell(self, node: str, task: ClassAd | None) -> bool:
-        """Whether a match was made by another revision of the cell than the present, or by none."""
+    def is_of_other_cell(self, node: str, task: ClassAd | None, now: float) -> bool:
+        """Whether a match is void: made by another revision of the cell than the present, by none, or too long ago.
+
+        The central manager takes back what a queue has not heard of in time, and gives consumables to others.
+        """
         if self.is_local(node):
             return False
-        return self.cell != (0 if task is None else task.get("Revision", 0))
+        if task is None:
+            return self.cell != 0
+        granted = task.get("Granted", 0.0)
+        return self.cell != task.get("Revision", 0) or not now - granted <= GRANTED_S
 
     def places(self, now: float) -> int:
         """How many slots of the pool may be asked for now: MAX_JOBS_RUNNING, JOB_START_COUNT."""

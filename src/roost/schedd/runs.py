@@ -69,7 +69,7 @@ def match_given(turn: Turn, holder: Holder, event: MatchGiven) -> None:
         return
     beside = holder.is_local(event.node)
     full = not beside and not holder.places(turn.now)
-    full = full or holder.is_of_other_cell(event.node, event.task)
+    full = full or holder.is_of_other_cell(event.node, event.task, turn.now)
     job = None if full else turn.book.take_idle(event.submitter, event.autocluster, local=beside)
     if job is None:
         turn.order(Decline(claim_id=event.claim_id))

@@ -23,6 +23,7 @@ from roost.gridengine.cell import Cell
 from roost.gridengine.complex import bad_value, by_any_name
 from roost.gridengine.pairs import Pair
 from roost.gridengine.scheduling import Request
+from roost.gridengine.scheduling.ledger import SLOTS
 from roost.model.cell_requests import ASKED, PROJECT, QUEUES, RESOURCES, SOFT_QUEUES, SOFT_RESOURCES
 
 #: Attributes that tell the jobs of a cell apart: each cluster is a job of its own, as in Grid Engine.
@@ -94,13 +95,15 @@ class Reader:
             if definition is None:
                 yield f'unknown resource "{name}"'
             elif definition.requestable == "NO":
-                yield f'resource "{definition.name}" is not requestable'
+                yield f'resource "{definition.name}" configured as non requestable'
+            elif definition.name == SLOTS:
+                yield '"job" denied: use parallel environments instead of requesting slots explicitly'
             elif wrong := bad_value(definition, value):
                 yield wrong
         for pattern in (*words(text_of(ad, QUEUES)), *words(text_of(ad, SOFT_QUEUES))):
             queue = pattern.partition("@")[0]
             if not set(queue) & set("*?[") and queue not in self._cell.queues:
-                yield f'job requests unknown queue "{queue}"'
+                yield f'Job was rejected because job requests unknown queue "{queue}"'
         project = text_of(ad, PROJECT)
         if project and project not in self._cell.projects:
-            yield f'project "{project}" does not exist'
+            yield f'job rejected: the requested project "{project}" does not exist'

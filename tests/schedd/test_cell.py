@@ -1,0 +1,80 @@
+"""The queue of a pool with a Grid Engine cell: it takes matches of the present revision only, one job a claim."""
+
+from __future__ import annotations
+
+import pytest
+
+from roost.classad import ClassAd
+from roost.schedd import effects as ef
+from roost.schedd import events as ev
+from roost.schedd.holder import GRANTED_S
+from tests.schedd.kit import Driven, ad_of_slot, source
+
+
+def given(queue: Driven, task: ClassAd | None) -> list[ef.Effect]:
+    """The matchmaker gives a slot to the first group that waits."""
+    group = next(group for groups in queue.queue.book.waiting().values() for group in groups)
+    return list(
+        queue.feed(
+            ev.MatchGiven(
+                submitter=group.submitter,
+                autocluster=group.autocluster,
+                slot="slot1@a",
+                node="a",
+                claim_id="<a>#1",
+                slot_ad=ad_of_slot("slot1@a"),
+                task=task,
+            )
+        ).effects
+    )
+
+
+def task(queue: Driven, *, revision: int = 3, age: float = 0.0) -> ClassAd:
+    return ClassAd(Instance="all.q@a", Slots=1, Revision=revision, Granted=queue.now - age, Resources="lic=1")
+
+
+def test_a_job_asks_for_its_slot_with_what_it_got_of_the_cell_and_keeps_it() -> None:
+    queue = Driven()
+    queue.queue.holder.cell = 3
+    cluster = queue.submit(source(2))
+    asked = next(each for each in given(queue, task(queue)) if isinstance(each, ef.AskForSlot))
+    assert asked.job_ad["CellTask"]["Instance"] == "all.q@a"
+    started = next(each for each in queue.answer(asked).effects if isinstance(each, ef.StartRun))
+    assert started.job_ad["CellTask"]["Resources"] == "lic=1"
+    assert queue.job(cluster).ad["CellTask"]["Revision"] == 3
+    queue.check()
+    # The next job of the cluster does not get the claim: the cell decides about it anew.
+    job = queue.job(cluster)
+    queue.begun(job)
+    ended = queue.end(job)
+    assert [each.claim_id for each in ended.effects if isinstance(each, ef.GiveBack)] == ["<a>#1"]
+    assert not [each for each in ended.effects if isinstance(each, ef.StartRun)]
+
+
+@pytest.mark.parametrize(
+    ("cell", "revision", "age"), [(3, 2, 0.0), (3, 4, 0.0), (0, 3, 0.0), (3, 3, GRANTED_S + 1), (3, None, 0.0)]
+)
+def test_a_match_that_is_void_is_declined_and_its_job_waits(cell: int, revision: int | None, age: float) -> None:
+    queue = Driven()
+    queue.queue.holder.cell = cell
+    cluster = queue.submit(source(1))
+    effects = given(queue, None if revision is None else task(queue, revision=revision, age=age))
+    assert [each.claim_id for each in effects if isinstance(each, ef.Decline)] == ["<a>#1"]
+    assert not [each for each in effects if isinstance(each, ef.AskForSlot)]
+    assert queue.queue.book.clusters[cluster].is_idle(0)
+
+
+def test_a_claim_of_before_a_restart_serves_no_other_job() -> None:
+    queue = Driven()
+    queue.queue.holder.cell = 3
+    cluster = queue.submit(source(2))
+    asked = next(each for each in given(queue, task(queue)) if isinstance(each, ef.AskForSlot))
+    queue.answer(asked)
+    queue.begun(queue.job(cluster))
+    queue.restart()
+    queue.queue.holder.cell = 3
+    assert queue.job(cluster).ad["CellTask"]["Instance"] == "all.q@a"
+    queue.feed(ev.ClaimsHeard(node="a", known={"<a>#1": queue.job(cluster).run}, unknown=(), serial=10**15))
+    ended = queue.end(queue.job(cluster))
+    assert not [each for each in ended.effects if isinstance(each, ef.StartRun)]
+    assert [each.claim_id for each in ended.effects if isinstance(each, ef.GiveBack)] == ["<a>#1"]
