@@ -173,5 +173,5 @@ def test_a_rescue_file_says_what_is_done() -> None:
     dag = apply_rescue(dag_of(DIAMOND), "r", {"r": "# x\nDONE A\nDONE C\nRETRY B 1\n"}.get)
     assert [name for name, node in dag.nodes.items() if node.done] == ["A", "C"]
     assert dag.nodes["B"].retries == 1
-    with pytest.raises(BadDag, match="no place in a rescue file"):
+    with pytest.raises(BadDag, match="not allowed in a rescue file"):
         apply_rescue(dag, "r", {"r": "JOB X x\n"}.get)

@@ -258,7 +258,7 @@ class _Writer:
         return _Operand(text=cell, general=general)
 
     def _resolve(self, operand: _Operand, level: int) -> _Operand:
-        """See to it that an operand is a value."""
+        """Ensure that an operand is a value."""
         if operand.general is None:
             return operand
         result = f"t{level}"

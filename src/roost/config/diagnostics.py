@@ -92,7 +92,7 @@ CODES: dict[Code, CodeDoc] = {
     ),
     Code.DIRECTORY_EMPTY: CodeDoc(
         _W,
-        "A directory to begin with holds no file that is read.",
+        "The first configuration directory has no file that is read.",
         "Check the path; names that LOCAL_CONFIG_DIR_EXCLUDE_REGEXP matches, such as hidden files, are not read.",
     ),
     Code.SOURCE_TOO_LARGE: CodeDoc(
@@ -113,7 +113,7 @@ CODES: dict[Code, CodeDoc] = {
     ),
     Code.INCLUDE_KEYWORD: CodeDoc(
         _E,
-        "Unknown words stand between `include` and the colon.",
+        "There are unknown words between `include` and the colon.",
         "Write `include [ifexist] [command [into FILE]] : WHAT`.",
     ),
     Code.LIMIT_REACHED: CodeDoc(
@@ -165,7 +165,7 @@ CODES: dict[Code, CodeDoc] = {
     ),
     Code.BLANK_AFTER_BACKSLASH: CodeDoc(
         _W,
-        "Blanks stand after a `\\` at the end of a line.",
+        "There are blanks after a `\\` at the end of a line.",
         "Remove the blanks: some readers do not continue the line then.",
     ),
     Code.BACKSLASH_AT_END: CodeDoc(_W, "The last line of a source ends with `\\`.", "Remove the backslash."),
@@ -272,7 +272,7 @@ CODES: dict[Code, CodeDoc] = {
     ),
     Code.ACCESS_LIST: CodeDoc(
         _E,
-        "An entry of ALLOW_<LEVEL> or DENY_<LEVEL> is not one of a user, so Roost cannot hold to it.",
+        "An entry of ALLOW_<LEVEL> or DENY_<LEVEL> is not a user, so Roost cannot enforce it.",
         "Name users as `user@domain`, `*@domain` or `*`; keep hosts out where the message servers run. If HTCondor "
         "reads the same file, put the line between `if ! defined ROOST` and `endif`.",
     ),

@@ -48,7 +48,7 @@ def configuration_record(before: Config | None, after: Config, now: float, *, ro
         at=now,
         until=now,
         configuration=name,
-        reason=f"works with configuration {name} {words}",
+        reason=f"uses configuration {name} {words}",
         count=len(changed),
         samples=some(changed),
         detail={"sources": list(after.sources[:CHANGES_MAX]), "set": changed},

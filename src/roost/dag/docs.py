@@ -36,7 +36,7 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "SET_JOB_ATTR": ("SET_JOB_ATTR name = expression", "An attribute of the run's own job."),
     "ENV": ("ENV GET name, … or ENV SET name=value;…", "The environment of the run's own job."),
     "DOT": ("DOT file [UPDATE|DONT-UPDATE] [OVERWRITE|DONT-OVERWRITE] [INCLUDE file]", "A picture of the run, for Graphviz."),
-    "NODE_STATUS_FILE": ("NODE_STATUS_FILE file [seconds] [ALWAYS-UPDATE]", "A file of ads that says how far every node is, written again at most that often."),
+    "NODE_STATUS_FILE": ("NODE_STATUS_FILE file [seconds] [ALWAYS-UPDATE]", "A file of ads with the state of every node, written again at most that often."),
     "JOBSTATE_LOG": ("JOBSTATE_LOG file", "A log with a line for everything that happens to a node: `time node event id tag - number`; only ever appended to."),
     "SAVE_POINT_FILE": ("SAVE_POINT_FILE name [file]", "A rescue file of the run as it is when the node begins first."),
     "DONE": ("DONE name", "The node was done before; of rescue files. FINAL, PROVISIONER and SERVICE nodes run all the same."),

@@ -52,9 +52,9 @@ REMEDIES: Final[dict[DagCode, str]] = {
     DagCode.PINS: "Give both splices as many pins, numbered from 1 without gaps.",
     DagCode.CYCLE: "Remove one of the edges.",
     DagCode.LIMIT: "Split the DAG, with SUBDAG EXTERNAL.",
-    DagCode.REJECTED: "Mend what was wrong when the file was written, then remove the line REJECT.",
+    DagCode.REJECTED: "Fix what was wrong when the file was written, then remove the line REJECT.",
     DagCode.EMPTY: "Add a JOB.",
-    DagCode.FINAL: "Let the FINAL node stand alone; it runs when everything else is over.",
+    DagCode.FINAL: "Remove its edges; a FINAL node runs when everything else is over.",
 }
 
 #: Problems kept; later ones are counted.

@@ -96,7 +96,9 @@ def apply_rescue(dag: Dag, file: str, read: Read) -> Dag:
         if statement.keyword in ("DONE", "RETRY"):
             _run(draft, statement, SHAPING)
         else:
-            problems.report(DagCode.KEYWORD, f"{statement.keyword} has no place in a rescue file", statement.words.span)
+            problems.report(
+                DagCode.KEYWORD, f"{statement.keyword} is not allowed in a rescue file", statement.words.span
+            )
     if problems.kept:
         raise BadDag(tuple(problems), problems.dropped)
     return replace(dag, nodes=draft.nodes)
@@ -189,7 +191,7 @@ def _statements(file: str, read: Read, problems: Problems, via: Span | None, dep
     text = read(file)
     place = via or Span(file)
     if depth > DEPTH_MAX:
-        problems.report(DagCode.LIMIT, f"files are read within files more than {DEPTH_MAX} deep", place)
+        problems.report(DagCode.LIMIT, f"files include each other more than {DEPTH_MAX} deep", place)
         return []
     if text is None:
         problems.report(DagCode.FILE_MISSING, f"{file} cannot be read, or is longer than 67,108,864 characters", place)

@@ -110,7 +110,7 @@ def _summarise(seeds: range, failed: list[int], mishaps: int, transitions: Count
         listed = ", ".join(map(str, sorted(failed)[:TOLD_MAX])) + (", …" if len(failed) > TOLD_MAX else "")
         print(f"FAILED: {len(failed):,} seeds: {listed}")
     else:
-        print("no invariant was violated, and every world came right in the end")
+        print("no invariant was violated, and every world recovered")
 
 
 if __name__ == "__main__":

@@ -81,11 +81,11 @@ class Explainer:
             world = StepWorld(inputs.policy, inputs.state.name, inputs.now)
             found = explain("Requirements", ad, inputs.my, world=world, name="Requirements")
             if not accepted:
-                texts.append(f"The slot does not want job {name}:\n{self.decision(decision)}")
+                texts.append(f"The slot rejects job {name}:\n{self.decision(decision)}")
             elif found.value is not True:
-                texts.append(f"Job {name} does not want the slot:\n{render_text(found, self.width).rstrip()}")
+                texts.append(f"Job {name} rejects the slot:\n{render_text(found, self.width).rstrip()}")
             else:
-                texts.append(f"Slot and job {name} want each other now; the next round of matching has not come.")
+                texts.append(f"Slot and job {name} accept each other now; the next matchmaking cycle has not begun.")
         return "\n\n".join(texts)
 
     def why_here(self, last: Taken | StarterTaken | None, start: float) -> str:

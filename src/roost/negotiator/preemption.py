@@ -131,7 +131,7 @@ class Preemption:
         yield PRIORITY, np.fromiter((not own < self.standing(each).priority for each in holders), bool, len(rows))
 
     def _show(self, ad: ClassAd, rows: Array) -> None:
-        """See to it that `_ads` has these slots, with all that can be asked about them."""
+        """Ensure that `_ads` has these slots, with all that can be asked about them."""
         if self._slots is None:
             self._slots = SlotExpressions(self.table)
         slots = self._slots

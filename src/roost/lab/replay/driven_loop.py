@@ -140,7 +140,7 @@ class DrivenLoop(asyncio.SelectorEventLoop):
         if self.until is not None and time.monotonic() > self.until:
             self.until = None
             waited_for = self._waited_for()
-            raise Stuck(f"it waits for {waited_for}" if waited_for else "it is still at work")
+            raise Stuck(f"it waits for {waited_for}" if waited_for else "it is still working")
 
     def _waited_for(self) -> str:
         """What keeps time from going on; "" for nothing."""
@@ -158,7 +158,7 @@ class DrivenLoop(asyncio.SelectorEventLoop):
             self._waits_since = now
         elif now - self._waits_since > STUCK_S:
             self._waits_since = 0.0
-            raise Stuck(f"it waits for {what}, and nothing has come of that for {STUCK_S:g} s")
+            raise Stuck(f"it waits for {what}, which has not happened for {STUCK_S:g} s")
         return _LOOK_S
 
     def _fingerprint(self) -> object:

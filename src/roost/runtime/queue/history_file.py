@@ -48,7 +48,7 @@ class HistoryFile:
         self._told: set[str] = set()
 
     def begin(self, newest_first: Iterable[ClassAd]) -> None:
-        """Mend the file, and add what the database has beyond it."""
+        """Repair the file, and add what the database has beyond it."""
         if self._path is None:
             return
         try:

@@ -45,7 +45,7 @@ class Looked:
 
 
 class Hands:
-    """Deeds done as who this process is. All of them raise OSError."""
+    """Operations as the user of this process. All of them raise OSError."""
 
     def look(self, path: str) -> Looked:
         """What is at a path, links followed."""
