@@ -89,9 +89,9 @@ def _made(*, at: int, stopped_at: int, lease_s: int) -> dict[str, Any]:
     return {"at": at, "stopped_at": stopped_at, "lease_s": lease_s, **more}
 
 
-def _short(at: int) -> dict[str, Any]:
-    more = {"run_s": 3.0, "grows": False, "farewell_s": 1.0, "then": Action.VACATE}
-    return {"at": at, "stopped_at": None, "lease_s": 30, **more}
+def _plain(at: int, *, run_s: float = 3.0, lease_s: int = 30) -> dict[str, Any]:
+    more = {"grows": False, "farewell_s": 1.0, "then": Action.VACATE}
+    return {"at": at, "run_s": run_s, "stopped_at": None, "lease_s": lease_s, **more}
 
 
 def _run(plan: Plan, jobs: list[dict[str, Any]], silence: tuple[int, int] | None) -> Outcome:
@@ -149,9 +149,18 @@ def _run(plan: Plan, jobs: list[dict[str, Any]], silence: tuple[int, int] | None
         "IS_OWNER": "$(KeyboardBusy)",
     },
     owners=[_owner([292, 2, 297, 1178], [(178, 0.4)]), _owner([1195, 165], [(1248, 0.0)])],
-    jobs=[_short(741), _short(0)],
+    jobs=[_plain(741), _plain(0)],
     silence=None,
     seed=226,
+    cpus=1,
+)
+@example(
+    # The answer to a sign of life comes when the claim has just been given back.
+    policy={},
+    owners=[_owner([2644, 951], []), _owner([1439, 990], [])],
+    jobs=[_plain(131, run_s=4000.5, lease_s=2400)],
+    silence=None,
+    seed=342,
     cpus=1,
 )
 @settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])

@@ -49,8 +49,20 @@ Cell: TypeAlias = "Value | Expr"
 
 #: Folded name to the spelling first seen.
 _SPELLINGS: Final[dict[str, str]] = {}
-#: Name, as spelled, to its folded name, one string for all ads: it is small, and found in a dict by identity.
-_KEYS: Final[dict[str, str]] = {}
+
+
+class _Keys(dict[str, str]):
+    """Name, as spelled, to its folded name, one string for all ads: it is small, and found in a dict by identity."""
+
+    def __missing__(self, name: str) -> str:
+        key = fold(name)
+        if len(self) < SHARED_NAMES_MAX:
+            key = self[name] = self.setdefault(key, key)
+        return key
+
+
+#: The folded name of an attribute, as ads keep it.
+key_of: Final = _Keys().__getitem__
 
 
 class ClassAd(MutableMapping[str, Any]):
@@ -89,7 +101,7 @@ class ClassAd(MutableMapping[str, Any]):
     def __getitem__(self, name: str) -> Any:
         if not isinstance(name, str):
             raise KeyError(name)
-        key = _KEYS.get(name) or key_of(name)
+        key = key_of(name)
         cell = self.cell(key)
         if cell is MISSING:
             raise KeyError(name)
@@ -99,7 +111,7 @@ class ClassAd(MutableMapping[str, Any]):
 
     def get(self, name: Any, default: Any = None) -> Any:
         """As of any mapping. Ads are asked much for what they lack, and raising an exception for that takes long."""
-        if not isinstance(name, str) or self.cell(_KEYS.get(name) or key_of(name)) is MISSING:
+        if not isinstance(name, str) or self.cell(key_of(name)) is MISSING:
             return default
         return self[name]
 
@@ -154,7 +166,7 @@ class ClassAd(MutableMapping[str, Any]):
         return self
 
     def __contains__(self, name: object) -> bool:
-        return isinstance(name, str) and self.cell(_KEYS.get(name) or key_of(name)) is not MISSING
+        return isinstance(name, str) and self.cell(key_of(name)) is not MISSING
 
     def __iter__(self) -> Iterator[str]:
         """The names, as spelled, in order; those of a chained ad, if not here too, come last."""
@@ -239,7 +251,7 @@ class ClassAd(MutableMapping[str, Any]):
 
     def put(self, name: str, cell: Cell) -> None:
         """Keep `cell` under `name` as it is. A name that is there already keeps its spelling and place."""
-        key = _KEYS.get(name) or key_of(name)
+        key = key_of(name)
         cells = self.cells
         if key not in cells:
             shared = _SPELLINGS.get(key)
@@ -405,16 +417,6 @@ def cell_of(tree: Node, scope: ClassAd, *, expression: Expr | None = None, sourc
 
 #: Names of so many characters are short enough, whatever these are.
 _SHORT_NAME: Final = NAME_BYTES_MAX // 4
-
-
-def key_of(name: str) -> str:
-    """The folded name of an attribute, as ads keep it."""
-    key = _KEYS.get(name)
-    if key is None:
-        key = fold(name)
-        if len(_KEYS) < SHARED_NAMES_MAX:
-            key = _KEYS[name] = _KEYS.setdefault(key, key)
-    return key
 
 
 def check_name(name: str) -> str:

@@ -355,7 +355,7 @@ class Book:
         varying = _OF_PROC if cluster.plan is None else cluster.plan.varying | _OF_PROC
         if "jobprio" in varying or not varying.isdisjoint(self.autoclusters.significant):
             return True
-        return not varying.isdisjoint(self.autoclusters.names(cluster.submitted_ad(0)))
+        return not varying.isdisjoint(self.autoclusters.cells(cluster.submitted_ad(0)))
 
     def _put_fresh(self, cluster: Cluster) -> None:
         """Put the jobs into a group that nothing has happened to."""
@@ -399,7 +399,7 @@ class Book:
         before = cluster.fresh if job.group is None else job.group
         autocluster = None
         # An attribute that matching did not depend on and depends on now is reached through one that has changed.
-        if before is not None and self.autoclusters.names(job.ad).isdisjoint(names):
+        if before is not None and self.autoclusters.cells(job.ad).keys().isdisjoint(names):
             autocluster = before.autocluster
             if _priority(job.ad) == before.prio:
                 if cluster.number in self.noops:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 _TEXT: Final = re.compile(r"(\d{1,9})\.(\d{1,9})")
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class JobId:
-    """A job of a queue; jobs sort in the order in which they were submitted."""
+class JobId(NamedTuple):
+    """A job of a queue; jobs sort in the order in which they were submitted.
+
+    A tuple: queues look jobs up by it all the time.
+    """
 
     #: From 1.
     cluster: int

@@ -12,10 +12,11 @@ from __future__ import annotations
 import heapq
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import Any, Final
 
 from roost.classad import ClassAd, Expr, unparse_value
-from roost.classad.ad import MISSING
+from roost.classad.ad import MISSING, Cell, Missing
 from roost.classad.values import fold
 
 
@@ -160,15 +161,15 @@ class Autoclusters:
         self._last += 1
         return self._last
 
-    def names(self, ad: ClassAd) -> set[str]:
-        """Folded names of the attributes of a job that matching depends on."""
-        names = set(self._names)
+    def cells(self, ad: ClassAd) -> dict[str, Cell | Missing]:
+        """The attributes of a job that matching depends on, by their folded names; MISSING for those it lacks."""
+        cells = {key: ad.cell(key) for key in self._names}
         # What an attribute that is an expression reaches counts as much as the attribute.
-        for key in self._names:
-            cell = ad.cell(key)
-            if cell.__class__ is Expr:
-                names.update(self._reach(ad, cell))
-        return names
+        for cell in [cell for cell in cells.values() if cell.__class__ is Expr]:
+            for key in self._reach(ad, cell):
+                if key not in cells:
+                    cells[key] = ad.cell(key)
+        return cells
 
     def _reach(self, ad: ClassAd, expression: Expr) -> Iterable[str]:
         """Folded names of a job's attributes that an expression of it needs, through every attribute it reaches."""
@@ -185,8 +186,7 @@ class Autoclusters:
     def of(self, ad: ClassAd) -> int:
         """The autocluster of a job."""
         told: list[tuple[str, type, Any]] = []
-        for name in sorted(self.names(ad)):
-            cell = ad.cell(name)
+        for name, cell in sorted(self.cells(ad).items(), key=_name_of):
             if cell is not MISSING:
                 kind = cell.__class__
                 told.append((name, kind, cell if kind in _COMPARED else _comparable(cell)))
@@ -207,6 +207,7 @@ class Autoclusters:
 
 
 _COMPARED: Final = frozenset((str, int, bool))
+_name_of: Final = itemgetter(0)
 
 
 def _comparable(cell: object) -> str | int:

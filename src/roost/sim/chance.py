@@ -11,4 +11,4 @@ import random
 
 def stream(seed: int | str, *names: object) -> random.Random:
     """The stream of that name. Text seeds a generator by its digest, which no hash seed touches."""
-    return random.Random("|".join(str(each) for each in (seed, *names)))
+    return random.Random("|".join(map(str, (seed, *names))))

@@ -256,8 +256,9 @@ class Queue:
                     self._taken(cluster, count, now)
                 case ch.AppendLog(path=path, text=text):
                     self.logs.setdefault(path, []).append(text)
+        heard = isinstance(event, ev.ClaimsHeard)
         for effect in step.effects:
-            self._perform(effect, now)
+            self._perform(effect, now, heard)
         self.clock.stepped(step)
         # In the seeded world nobody has to be served meanwhile.
         while self.core.book.unplaced and not isinstance(event, ev.WentOn):
@@ -297,7 +298,7 @@ class Queue:
             case JobStatus.IDLE if before is JobStatus.HELD:
                 self.recorder.write(now, "release", job=name)
 
-    def _perform(self, effect: ef.Effect, now: float) -> None:
+    def _perform(self, effect: ef.Effect, now: float, heard: bool) -> None:
         match effect:
             case ef.OfferJobs() | ef.ForgetFiles():
                 # The matchmaker asks at each cycle, and files are not simulated.
@@ -307,9 +308,12 @@ class Queue:
             case ef.Reply():
                 self._replied(effect, now)
             case _:
-                self._send(effect)
+                self._send(
+                    effect, steadily=isinstance(effect, ef.SayAlive) or (heard and isinstance(effect, ef.GiveBack))
+                )
 
-    def _send(self, effect: ToMachine) -> None:
+    def _send(self, effect: ToMachine, *, steadily: bool) -> None:
+        """`steadily`: it is a sign of life, or follows from the answer to one, and these may have been left out."""
         if self._cut_in is not None:
             self._cut_in -= 1
             if self._cut_in <= 0:
@@ -319,7 +323,7 @@ class Queue:
         machine = self.machines.get(effect.node)
         if not self.alive or machine is None:
             return
-        if isinstance(effect, ef.SayAlive):
+        if steadily:
             self.clock.send(effect.node, partial(machine.ear.hear, effect))
         else:
             self.bus.send(f"queue>{effect.node}", partial(machine.ear.hear, effect))
