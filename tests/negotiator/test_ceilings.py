@@ -8,6 +8,7 @@ import pytest
 
 from roost.classad import ClassAd
 from roost.classad.vector import Table
+from roost.explain.limits import limits, remedies
 from roost.negotiator.accounts import Accounts
 from roost.negotiator.cycle import negotiate
 from roost.negotiator.snapshot import Plan, Snapshot
@@ -95,3 +96,32 @@ def test_the_record_names_the_ceiling_that_holds() -> None:
     answer = plan.trail.about_request("queue", "bob@x", 0)
     assert answer is not None
     assert answer["ceilings"] == [{"name": "mal@x", "limit": 1.0, "in_use": 1.0, "set_by": "USER_CEILINGS"}]
+
+
+def partitionable(name: str, **more: Any) -> ClassAd:
+    return slot(name, Cpus=4, Memory=8000, PartitionableSlot=True, SlotType="Partitionable", **more)
+
+
+def test_of_a_partitionable_slot_only_the_part_that_a_job_takes_counts() -> None:
+    slots = [partitionable(f"p{number}") for number in range(3)]
+    assert len(cycle(slots, [of_mal(1, RequestCpus=1)]).matches) == 1
+    assert len(cycle(slots, [of_mal(1, RequestCpus=1)], "USER_CEILINGS = mal=2\n").matches) == 2
+    assert len(cycle(slots, [of_mal(1, RequestCpus=2)], "USER_CEILINGS = mal=3\n").matches) == 1
+
+
+def test_a_part_of_another_weight_counts_with_it() -> None:
+    slots = [partitionable(f"p{number}") for number in range(3)]
+    for each in slots:
+        each.set("SlotWeight", "Memory / 1000")
+    ads = [of_mal(1, RequestCpus=1, RequestMemory=2000)]
+    assert len(cycle(slots, ads, "USER_CEILINGS = mal=4\n").matches) == 2
+
+
+def test_a_job_that_is_larger_than_the_ceiling_is_told_so() -> None:
+    plan = cycle([partitionable("p")], [of_mal(1, RequestCpus=2)])
+    assert plan.trail is not None and not plan.matches
+    answer = plan.trail.about_request("queue", "mal@x", 0)
+    assert answer is not None
+    assert list(limits(answer)) == ["mal@x may use 1 at once (USER_CEILINGS), and this job needs 2."]
+    remedy = remedies(answer, set())[0]
+    assert remedy.text.startswith("Request less, or ask the administrator to raise the ceiling (USER_CEILINGS)")

@@ -13,10 +13,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from roost.classad.allowance import IN_FORCE
 from roost.classad.compiler import Compiler, Part
 from roost.classad.evaluation import deeply, evaluate
 from roost.classad.expr import Expr
-from roost.classad.limits import REFERENCE_DEPTH_MAX, TRACE_NODES_MAX
+from roost.classad.limits import EVALUATION_FUEL, REFERENCE_DEPTH_MAX, TRACE_NODES_MAX
 from roost.classad.ops import BINARY, COMPARISONS, UNARY, truth
 from roost.classad.records import dataclass
 from roost.classad.state import NO_AD, Code, EvaluationFailed, EvaluationStopped, State
@@ -84,9 +85,18 @@ class Trace:
 
 
 def trace(expression: Expr, my: ClassAd | None = None, target: ClassAd | None = None, world: World = WORLD) -> Trace:
-    """Evaluate `expression` like `evaluate`, and keep the value of every sub-expression. Raises nothing."""
+    """Evaluate `expression` like `evaluate`, and keep the value of every sub-expression. Raises nothing.
+
+    Within an allowance each recorded sub-expression costs a step more, and a trace that exceeds the allowance is
+    truncated.
+    """
     expression = expression.located()
+    allowance = IN_FORCE.get()
+    granted = EVALUATION_FUEL if allowance is None else allowance.for_one()
     state = _TracingState(my, target, world)
+    state.fuel = granted
+    state.budget = min(state.budget, granted)
+    nodes = state.budget
     state.marks = set()
     state.careful = True
     state.depth = REFERENCE_DEPTH_MAX
@@ -104,6 +114,10 @@ def trace(expression: Expr, my: ClassAd | None = None, target: ClassAd | None = 
     except (EvaluationStopped, RecursionError):
         value = evaluate(expression, my, target, world)
         return Trace(expression=expression, root=Traced(node=expression.tree, value=value), truncated=True)
+    finally:
+        if allowance is not None:
+            # The evaluation that follows a truncated trace says whether the expression itself exceeds it.
+            allowance.left -= granted - max(state.fuel, 0) + nodes - max(state.budget, 0)
 
 
 class _TracingState(State):

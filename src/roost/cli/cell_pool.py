@@ -21,6 +21,7 @@ from roost.gridengine.changes import replace
 from roost.gridengine.difference import Change, Verb
 from roost.gridengine.pool.lacking import not_carried_out
 from roost.gridengine.problems import Refused
+from roost.runtime.files.whole_files import write_whole
 from roost.wire.requests.cell import CellChange, CellLog, ChangeCell, ReadCell
 from roost.wire.requests.central import QueueInstances
 from roost.wire.structs import data_of
@@ -149,7 +150,7 @@ def _write(directory: Path, files: Mapping[str, str]) -> int:
         if there.get(name) != text:
             path = directory / name
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text)
+            write_whole(path, text)
             changed += 1
     for name in there:
         if name not in files and name not in NOT_OBJECTS:

@@ -22,6 +22,7 @@ from roost.policy.lint import Choice, Finding, Place, Report, Rule, Severity, al
 from roost.policy.lint.edits import corrected, difference, edits_by_file
 from roost.policy.lint.pages import page, pages
 from roost.policy.model import Side
+from roost.runtime.files.whole_files import rewrite_whole
 from roost.runtime.machine import SystemHost
 from roost.runtime.start_checks import further_problems
 from roost.startd.layout.problems import LayoutCode
@@ -175,7 +176,10 @@ def _correct(found: list[Finding], *, write: bool) -> list[Finding]:
         if not done:
             continue
         if write:
-            path.write_bytes(after.encode("utf-8", "surrogateescape"))
+            try:
+                rewrite_whole(path, after.encode("utf-8", "surrogateescape"))
+            except OSError as error:
+                raise CommandError(f"{file} is left as it was: {error.strerror}") from error
             print(f"{file}: {done} correction{'s' * (done != 1)}", file=sys.stderr)
         else:
             print(difference(file, before, after), end="")

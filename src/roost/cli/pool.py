@@ -13,7 +13,7 @@ from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from roost.cli.colour import by_meaning, wanted
-from roost.cli.terminal import CommandError
+from roost.cli.terminal import CommandError, complain
 from roost.runtime.bus.pool_client import PoolClient, refusal_text
 from roost.runtime.home import Home
 from roost.wire.plain import PlainAnswer
@@ -44,6 +44,10 @@ class Pool(PoolClient):
 
     error_class = CommandError
     refused_class = Refused
+
+    def warn(self, text: str) -> None:
+        """Print it to standard error."""
+        complain(f"warning: {text}")
 
 
 def connected(home: Home) -> AbstractContextManager[Pool]:

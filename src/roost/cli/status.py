@@ -120,6 +120,10 @@ def _daemons(args: argparse.Namespace) -> int:
         path = home.run / f"{role}.pid"
         try:
             pid = int(path.read_text())
+        except PermissionError:
+            raise CommandError(
+                f"only the user who runs the pool in {home.path} may see its daemons; `roost status` shows its slots"
+            ) from None
         except (OSError, ValueError):
             pid = 0
         found[role] = pid if pid and alive(pid) else 0

@@ -58,8 +58,11 @@ def limits(record: dict[str, Any]) -> Iterator[str]:
     for each in record.get("limits", ()):
         yield f"Concurrency limit {each['name']}: {each['in_use']:g} of {each['limit']:g} are in use."
     for each in ceilings_in_the_way(record):
-        most, uses = f"{each['limit']:g}", f"{each['in_use']:g}"
-        yield f"{each['name']} is at its ceiling ({each['set_by']}): it may use {most} at once, and uses {uses}."
+        most, uses, wanted = f"{each['limit']:g}", f"{each['in_use']:g}", record.get("too_large")
+        if _is_above(record, each):
+            yield f"{each['name']} may use {most} at once ({each['set_by']}), and this job needs {wanted:g}."
+        else:
+            yield f"{each['name']} is at its ceiling ({each['set_by']}): it may use {most} at once, and uses {uses}."
     group = record.get("group")
     # Where no slot was free nobody asked for the quota, and it would still be in the way.
     if group is not None and ("submitter-limit" in besides or group["used"] >= group["allocated"]):
@@ -145,7 +148,9 @@ def _of_limits(record: dict[str, Any], besides: dict[str, int]) -> Iterator[Reme
     if ceilings:
         setters = ", ".join(dict.fromkeys(_quoted(each["set_by"]) for each in ceilings))
         whose = ceilings[0]["name"]
-        text = f"Wait until other jobs of {whose} end, or ask the administrator to raise the ceiling ({setters})."
+        too_large = any(_is_above(record, each) for each in ceilings)
+        first = "Request less" if too_large else f"Wait until other jobs of {whose} end"
+        text = f"{first}, or ask the administrator to raise the ceiling ({setters})."
         yield Remedy(kind=RemedyKind.LIMIT, text=text)
     group = record.get("group")
     if group is not None and group_is_full(record):
@@ -205,6 +210,12 @@ def ceilings_in_the_way(record: dict[str, Any]) -> list[dict[str, Any]]:
     if full or not found or "ceiling" not in record.get("besides", {}):
         return full
     return [min(found, key=lambda each: each["limit"] - each["in_use"])]
+
+
+def _is_above(record: dict[str, Any], ceiling: dict[str, Any]) -> bool:
+    """Whether a job needs more than a ceiling allows even a user without other jobs."""
+    wanted: float | None = record.get("too_large")
+    return wanted is not None and wanted > ceiling["limit"]
 
 
 def group_is_full(record: dict[str, Any]) -> bool:

@@ -13,6 +13,8 @@ from roost.schedd.owned import IMMUTABLE, RECORDED
 #: Clauses that are named of one refusal, and characters of a whole expression.
 CLAUSES_MAX = 4
 TEXT_MAX = 200
+#: Evaluation steps that one answer about a job may spend: some 3 s. 1,500 slots with common expressions take a tenth.
+ANSWER_STEPS = 1_000_000
 #: Attributes of a job that its owner cannot change.
 KEPT = IMMUTABLE | RECORDED
 
@@ -40,8 +42,11 @@ def refusing(why: Explanation) -> str:
     found = causes(why)
     if found:
         return _together(found)
+    text = textwrap.shorten(one_line(why.text), TEXT_MAX)
+    if why.truncated:
+        return f"too many evaluation steps, in {text}"
     # Everything in it that asks for something is content: it is a constant.
-    return f"a constant in it is {value_text(why.value)}, in {textwrap.shorten(one_line(why.text), TEXT_MAX)}"
+    return f"a constant in it is {value_text(why.value)}, in {text}"
 
 
 def _together(clauses: list[Clause]) -> str:
@@ -72,6 +77,8 @@ def missing(why: Explanation, *, mine_is_job: bool = True) -> list[str]:
     for each in causes(why)[:CLAUSES_MAX]:
         text, known = one_line(each.text), ", ".join(reasons(each))
         found.append(f"{text} ({f'is {value_text(each.value)}' if known in ('', text) else known})")
+    if why.truncated:
+        return ["it took fewer evaluation steps"]
     if not found:
         return [refusing(why).replace(" is ", " were not ", 1)]
     whole = f"{found[0]} were different" if len(found) == 1 else f"one of these were different: {', '.join(found)}"

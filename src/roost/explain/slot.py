@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from roost.classad import ClassAd
+from roost.classad.allowance import Allowance
+from roost.classad.limits import EVALUATION_FUEL
 from roost.explain.happenings import Happening, of_record
 from roost.policy.explain import Explanation, Origin, explain
 from roost.policy.render import explanation_data
@@ -134,7 +136,7 @@ def explain_slot(question: SlotQuestion) -> SlotAnswer:
         evicting=_evicting(ad),
         last=last,
         came=None if last is None else of_record(last),
-        expressions=tuple(_explained(question, name) for name in names if name in ad),
+        expressions=_expressions(question, [name for name in names if name in ad]),
         seen=question.seen,
     )
 
@@ -151,6 +153,12 @@ def fetching(ad: ClassAd, now: float) -> Fetching | None:
         ended_s=int(now - ended) if isinstance(ended, int) and over else None,
         pause_s=pause if isinstance(pause, int) else None,
     )
+
+
+def _expressions(question: SlotQuestion, names: Sequence[str]) -> tuple[Explanation, ...]:
+    # A machine gives each expression all of that; looking for changes that matter gets as much again.
+    with Allowance(2 * EVALUATION_FUEL):
+        return tuple([_explained(question, name) for name in names])
 
 
 def _explained(question: SlotQuestion, name: str) -> Explanation:

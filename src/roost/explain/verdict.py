@@ -11,9 +11,10 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from roost.classad import ClassAd, FixedWorld, ParseError
+from roost.classad.allowance import EXPRESSION_STEPS, Allowance
 from roost.classad.ops import truth
 from roost.explain import edits
-from roost.explain.refusals import CLAUSES_MAX, causes, is_the_jobs, missing, refusing, shut_by
+from roost.explain.refusals import ANSWER_STEPS, CLAUSES_MAX, causes, is_the_jobs, missing, refusing, shut_by
 from roost.explain.slot import FIXED
 from roost.policy.explain import Explanation, Origin, explain
 from roost.policy.render.words import reasons
@@ -133,22 +134,30 @@ def slots_to_trace(record: Mapping[str, Any]) -> list[str]:
 
 
 def verdict(job: ClassAd, record: dict[str, Any], slots: Mapping[str, ClassAd], origins: Origins) -> Verdict:
-    """What a cycle's record says of a job; `slots` has the ads of `slots_to_trace` that are still there."""
-    builder = _Builder(_Tracer(job, record, origins), Verdict(record))
-    left = TRACED_MAX
-    for each in record["causes"]:
-        cause, names = each["cause"], each["slots"]
-        if cause not in TRACED:
-            builder.whole(cause, each["count"], list(names), each.get("holders", {}))
-            continue
-        traced = names[:left]
-        left -= len(traced)
-        for name in traced:
-            if name in slots:
-                builder.slot(cause, name, slots[name])
-        if each["count"] > len(traced):
-            builder.whole(cause, each["count"] - len(traced), list(names[len(traced) :]), {}, "not analyzed")
-    return builder.done()
+    """What a cycle's record says of a job; `slots` has the ads of `slots_to_trace` that are still there.
+
+    An expression that takes more steps than the matchmaker gives it is not taken apart, and slots for which no steps
+    are left are not analyzed.
+    """
+    with Allowance(ANSWER_STEPS, EXPRESSION_STEPS) as allowance:
+        builder = _Builder(_Tracer(job, record, origins), Verdict(record))
+        left = TRACED_MAX
+        for each in record["causes"]:
+            cause, names = each["cause"], each["slots"]
+            if cause not in TRACED:
+                builder.whole(cause, each["count"], list(names), each.get("holders", {}))
+                continue
+            traced = 0
+            for name in names[:left]:
+                if allowance.left <= 0:
+                    break
+                traced += 1
+                if name in slots:
+                    builder.slot(cause, name, slots[name])
+            left -= traced
+            if each["count"] > traced:
+                builder.whole(cause, each["count"] - traced, list(names[traced:]), {}, "not analyzed")
+        return builder.done()
 
 
 class _Tracer:

@@ -153,7 +153,7 @@ class _Cycle:
         if self.ceilings and shelf is None:
             self.ceilings.charge(persons_of(snapshot.slots, self.settings, snapshot.now))
         for pledge in self.snapshot.pledges:
-            self._spend(pledge.submitter, pledge.weight, pledge.person)
+            self._spend(pledge.submitter, pledge.weight, pledge.person, pledge.part)
         self._before = dict(self.used)
 
     def _groups_over(self, user: str) -> list[str]:
@@ -257,10 +257,10 @@ class _Cycle:
             autoregroup=group.autoregroup,
         )
 
-    def _spend(self, user: str, cost: float, person: str = "") -> None:
+    def _spend(self, user: str, cost: float, person: str = "", part: float | None = None) -> None:
         self.used[user] = self.used.get(user, 0.0) + cost
         if person:
-            self.ceilings.spend(person, cost)
+            self.ceilings.spend(person, cost if part is None else part)
         for group in self._groups_over(user):
             self.group_used[group] = self.group_used.get(group, 0.0) + cost
 

@@ -7,6 +7,7 @@ the same ads at the same instant.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
@@ -96,6 +97,7 @@ class CycleRecord:
             {"name": each.name, "limit": each.limit, "in_use": each.in_use, "set_by": each.set_by}
             for each in self.floor.ceilings(submitter, want.person)
         ]
+        found["too_large"] = None if want.too_large == math.inf else want.too_large
         return found
 
     def _answer(self, submitter: str, text: str, knob: str, causes: list[dict[str, Any]]) -> dict[str, Any]:

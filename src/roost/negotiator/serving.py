@@ -30,7 +30,7 @@ from roost.negotiator.single_slots import SingleSlots
 from roost.negotiator.snapshot import Match, Pledge, Rejection, Request, Snapshot, SubmitterDemand
 from roost.negotiator.timing import OUT_OF_TIME, Steps, Stopwatch
 from roost.negotiator.verdicts import CAUSES, NOTED_JOB, NOTED_RESOURCE, POLICY_JOB, POLICY_RESOURCE, REFUSED, Judge
-from roost.negotiator.view import SlotView
+from roost.negotiator.view import SlotView, part_weight
 
 #: Causes that end a request for the present visit only.
 LIMIT = "submitter-limit"
@@ -55,6 +55,8 @@ class Want:
     left: int = 0
     #: Weight that a job of it is expected to cost.
     weight: float = 1.0
+    #: The least weight of a slot, or a part of one, that a ceiling kept from it; infinite for none.
+    too_large: float = math.inf
     #: Nothing more is to be had for it in this cycle.
     closed: bool = False
     rejection: Rejection | None = None
@@ -116,7 +118,7 @@ class Floor:
     book: LimitBook
     standing: Callable[[str], Standing]
     #: Charges a submitter and its user with a weight.
-    charge: Callable[[str, float, str], None]
+    charge: Callable[[str, float, str, float | None], None]
     #: The ceilings of a submitter and its user.
     ceilings: Callable[[str, str], list[Ceiling]]
     watch: Stopwatch
@@ -274,8 +276,12 @@ class Floor:
                 want.causes[LIMIT] = want.causes.get(LIMIT, 0) + 1
                 missed.append(row)
                 continue
-            if cost > ceiling + ROUNDING:
+            # The fair share is charged with a whole partitionable slot, until its machine says what was cut from it.
+            part = None if ceiling == math.inf else self._part(row, want.request.ad)
+            charged = cost if part is None else part
+            if charged > ceiling + ROUNDING:
                 want.causes[CEILING] = want.causes.get(CEILING, 0) + 1
+                want.too_large = min(want.too_large, charged)
                 missed.append(row)
                 continue
             mine = licences if isinstance(licences, dict) else self._licences_with(row, want.request.ad, licences)
@@ -286,16 +292,25 @@ class Floor:
                 missed.append(row)
                 continue
             self.book.take(mine)
-            pledge = Pledge(submitter=user, weight=cost, person=want.person, licences=tuple(mine.items()))
+            licences_taken = tuple(mine.items())
+            pledge = Pledge(submitter=user, weight=cost, person=want.person, part=part, licences=licences_taken)
             self._give(party, want, row, state, pledge)
             ration.used += cost
-            ceiling -= cost
-            self.charge(user, cost, want.person)
+            ceiling -= charged
+            self.charge(user, cost, want.person, part)
             if self.view.shrinks.item(row):
                 return missed, True
             if ration.spent and not ration.rank_only_beyond:
                 break
         return missed, False
+
+    def _part(self, row: int, request: ClassAd) -> float | None:
+        """The weight of what a request takes of a partitionable slot; None for other slots."""
+        if self.view.shrinks.item(row):
+            return None
+        shelf = self.snapshot.shelf
+        slot = self.snapshot.slots.ad(self.view.names[row]) if shelf is None else shelf.ad(row)
+        return None if slot is None else part_weight(slot, request, self.settings, self.judge.world)
 
     def _give(self, party: Party, want: Want, row: int, state: float, pledge: Pledge) -> None:
         name = self.view.names[row]

@@ -47,6 +47,8 @@ class Pledge:
     weight: float
     #: The user that the queue vouches for; "" where it is not known.
     person: str = ""
+    #: Weight that counts for the user's ceilings, if another: of the part that the job takes of a slot.
+    part: float | None = None
     #: Concurrency limits that it takes, name and amount.
     licences: tuple[tuple[str, float], ...] = ()
     #: What the job got of a Grid Engine cell (`roost.gridengine.pool.tasks`); None in a pool without one.

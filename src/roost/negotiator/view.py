@@ -110,6 +110,22 @@ def weight_of(ad: ClassAd, settings: Settings, world: World) -> float:
     return float(value)
 
 
+def part_weight(slot: ClassAd, request: ClassAd, settings: Settings, world: World) -> float | None:
+    """The weight of the dynamic slot that a request gets of a partitionable one; None for a slot of another kind.
+
+    The slot is weighed with the requested amounts as if they were all of it; a machine may round them up.
+    """
+    if slot.cell("partitionableslot") is not True:
+        return None
+    part = slot.copy()
+    resources = slot.eval("MachineResources")
+    for name in (resources if isinstance(resources, str) else "Cpus Memory Disk").split():
+        amount = request.eval(f"Request{name}", slot, world)
+        if amount.__class__ in (int, float):
+            part[name] = amount
+    return weight_of(part, settings, world)
+
+
 def charged_for(ad: ClassAd, world: World) -> str:
     """The user charged for one slot, as `usage_of` has it; "" for none."""
     if evaluate(_IN_USE, ad, None, world) is not True:

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from roost.runtime.bus.settings import BusSettings
-from roost.runtime.files.whole_files import sweep, write_first
+from roost.runtime.files.whole_files import sweep, write_first, write_whole
 
 if TYPE_CHECKING:
     from roost.config import Config
@@ -140,7 +140,7 @@ class Home(NamedTuple):
         path = self.run / f"{role}.problem"
         with contextlib.suppress(OSError):
             if text:
-                path.write_text(text)
+                write_whole(path, text)
             else:
                 path.unlink(missing_ok=True)
 
@@ -156,7 +156,7 @@ class Home(NamedTuple):
         path = self.run / f"{role}.shortcoming"
         with contextlib.suppress(OSError):
             if text:
-                path.write_text(text)
+                write_whole(path, text)
             else:
                 path.unlink(missing_ok=True)
 

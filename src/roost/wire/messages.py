@@ -440,6 +440,7 @@ class Answer(Message, frozen=True, kw_only=True):
     ok: bool = True
     #: Stable word for what went wrong; "" where nothing did.
     code: str = ""
+    #: What went wrong; in an answer that is `ok`, a warning to read the data with.
     text: str = ""
     remedy: str = ""
     #: The reply (`requests`), or some of its rows.

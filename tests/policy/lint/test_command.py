@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
+import stat
 from pathlib import Path
 
 import pytest
@@ -57,6 +60,28 @@ def test_diff_changes_nothing_and_fix_changes_only_what_it_shows(bad: Path, caps
     assert bad.read_bytes() == BAD.encode()
     assert main(["policy", "lint", "--fix", str(bad)]) == 0
     assert bad.read_bytes() == BAD.replace("==", "=?=").encode()
+
+
+def test_a_file_that_cannot_be_corrected_is_left_as_it_was(
+    bad: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def no_space(descriptor: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "fsync", no_space)
+    assert main(["policy", "lint", "--fix", str(bad)]) == 2
+    assert f"{bad} is left as it was: No space left on device" in capsys.readouterr().err
+    assert bad.read_bytes() == BAD.encode()
+    assert list(bad.parent.iterdir()) == [bad]
+
+
+def test_a_correction_keeps_mode_and_link_of_a_file(bad: Path) -> None:
+    bad.chmod(0o640)
+    link = bad.with_name("link.config")
+    link.symlink_to(bad)
+    assert main(["policy", "lint", "--fix", str(link)]) == 0
+    assert link.is_symlink() and bad.read_bytes() == BAD.replace("==", "=?=").encode()
+    assert stat.S_IMODE(bad.stat().st_mode) == 0o640
 
 
 def test_a_rule_is_explained(capsys: pytest.CaptureFixture[str]) -> None:

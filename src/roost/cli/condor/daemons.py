@@ -16,6 +16,7 @@ from roost.cli.condor.options import Option, given
 from roost.cli.pool import Pool
 from roost.cli.terminal import CommandError
 from roost.runtime.bus.pool_client import is_called
+from roost.runtime.files.whole_files import write_whole
 from roost.runtime.home import Home, HomeError, host_name
 from roost.wire.requests import queue
 from roost.wire.requests.machine import Vacate
@@ -153,7 +154,7 @@ def _keep_roots(home: Home) -> None:
     """Note what files the pool was configured by, for the next start."""
     roots = home.contact().get("roots")
     if roots is not None:
-        (home.run / "roots").write_text("\n".join(roots))
+        write_whole(home.run / "roots", "\n".join(roots))
 
 
 def _kept_roots(home: Home) -> tuple[str, ...] | None:

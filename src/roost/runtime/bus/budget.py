@@ -4,12 +4,15 @@
     for ad in ads:
         if budget.due:
             await budget.pause()
-        if budget.run(ad.eval_expr, constraint) is True:
+        if budget.fits(ad, constraint, author=owner, name=(cluster, proc)):
             ...
 
 Two limits hold. A single evaluation may take `STEPS_EACH` steps, so that even one hostile regular expression ends
 within a fraction of a second. All slices of a request together may take REQUEST_TIME_MAX seconds of processor time.
-Beyond either the whole request fails with `OverBudget`: an incomplete answer must not look like a complete one.
+Beyond the second, and where the constraint of the request itself takes too many steps, the whole request fails with
+`OverBudget`: an incomplete answer must not look like a complete one. But what one user wrote into an ad must not keep
+others from theirs: an expression of an ad that takes too many steps is ERROR, and `warning` names the ad. After
+`COSTLY_ADS` such ads of one author each further one of the same author gets `STEPS_THEN` steps.
 
 Between slices of `SLICE_S` the event loop serves everything else. A request that takes long shows a sign of life now
 and then, so that the asker can tell it from a daemon that hangs.
@@ -19,10 +22,13 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections import Counter
 from collections.abc import Awaitable, Callable
 from typing import Any, Final, TypeVar
 
+from roost.classad import ClassAd, Expr
 from roost.classad.allowance import EXPRESSION_STEPS, UNLIMITED, Allowance
+from roost.classad.refs import mentioned_in
 from roost.config import Config
 
 T = TypeVar("T")
@@ -33,6 +39,11 @@ TIME_MAX_S: Final = 10.0
 SLICE_S: Final = 0.005
 #: Steps of one evaluation: of an expression that a user wrote, in one ad.
 STEPS_EACH: Final = EXPRESSION_STEPS
+#: Ads of one author that may take as many; further ones get `STEPS_THEN`.
+COSTLY_ADS: Final = 3
+STEPS_THEN: Final = 100
+#: Ads that a warning names.
+_NAMED_MAX: Final = 5
 #: Steps of what is evaluated for many ads at once.
 STEPS_AT_ONCE: Final = 100_000
 #: Time between two signs of life, s; askers wait several times as long.
@@ -65,8 +76,12 @@ class Budget:
         self._alive = alive
         self._shown_at = time.monotonic()
         self._began_s = time.thread_time()
-        #: For evaluations one at a time.
-        self.allowance = Allowance(UNLIMITED, STEPS_EACH)
+        #: For evaluations one at a time, and for those in ads of authors whose ads took too many steps.
+        self._allowance = Allowance(UNLIMITED, STEPS_EACH)
+        self._small = Allowance(UNLIMITED, STEPS_THEN)
+        #: Author to ads that took too many steps; the first of them by name.
+        self._costly: Counter[str] = Counter()
+        self._named: list[str] = []
 
     @property
     def due(self) -> bool:
@@ -97,13 +112,59 @@ class Budget:
             )
             raise OverBudget(text, remedy)
 
-    def run(self, function: Callable[..., T], *arguments: Any) -> T:
-        """Call what evaluates an expression in one ad. Raises OverBudget if that takes too many steps."""
-        with self.allowance:
+    def run(self, function: Callable[..., T], *arguments: Any, author: str, name: tuple[object, ...]) -> T:
+        """Call what evaluates expressions in one ad, whose author and name (in parts) are given.
+
+        What takes too many steps is ERROR.
+        """
+        allowance = self._allowance_of(author)
+        with allowance:
             found = function(*arguments)
-        if self.allowance.exceeded:
-            raise too_many_steps(self._what)
+        if allowance.exceeded:
+            self._note(allowance, author, name)
         return found
+
+    def fits(self, ad: ClassAd, constraint: Expr, *, author: str, name: tuple[object, ...]) -> bool:
+        """Whether the constraint of the request is true of an ad; `author` and `name` as in `run`.
+
+        Raises OverBudget if it takes too many steps and less than half of them for the ad's attributes that it names.
+        """
+        allowance = self._allowance_of(author)
+        with allowance:
+            found = ad.eval_expr(constraint)
+        if allowance.exceeded:
+            if allowance is self._allowance and not self._has_costly(ad, constraint):
+                raise too_many_steps(self._what)
+            self._note(allowance, author, name)
+        return found is True
+
+    def _allowance_of(self, author: str) -> Allowance:
+        few = self._costly and self._costly[author] >= COSTLY_ADS
+        return self._small if few else self._allowance
+
+    def _has_costly(self, ad: ClassAd, constraint: Expr) -> bool:
+        names = mentioned_in(constraint.tree)
+        half = STEPS_EACH // 2
+        with Allowance(half, half) as alone:
+            for name in names.plain | names.my:
+                ad.eval(name)
+        return alone.exceeded
+
+    def _note(self, allowance: Allowance, author: str, name: tuple[object, ...]) -> None:
+        allowance.exceeded = False
+        self._costly[author] += 1
+        if len(self._named) < _NAMED_MAX:
+            whole = ".".join(map(str, name))
+            self._named.append(f"{whole} ({author})" if author else whole)
+
+    @property
+    def warning(self) -> str:
+        """What took too many steps; "" where nothing did."""
+        if not self._costly:
+            return ""
+        more = self._costly.total() - len(self._named)
+        names = ", ".join(self._named) + (f" and {more} more" if more else "")
+        return f"expressions that take more than {STEPS_EACH} evaluation steps count as ERROR: in {names}"
 
 
 def too_many_steps(what: str) -> OverBudget:

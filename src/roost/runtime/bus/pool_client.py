@@ -7,6 +7,7 @@ but the state directory's contact file. What is raised is the business of those 
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, ClassVar, Final, Self, TypeVar
@@ -58,6 +59,10 @@ class PoolClient:
         self.line = line
         self.home = home
         self.contact = contact
+
+    def warn(self, text: str) -> None:
+        """What a reply is to be read with."""
+        warnings.warn(text, RuntimeWarning, stacklevel=5)
 
     @classmethod
     @contextmanager
@@ -137,6 +142,8 @@ class PoolClient:
         # An action that could be done to no job is a reply, too.
         if not answer.ok and answer.data is None:
             raise self.refused_class(answer)
+        if answer.ok and answer.text:
+            self.warn(answer.text)
         return answer.data
 
     def _known_of(self, verb: Verb, request_id: str, text: str) -> Any:

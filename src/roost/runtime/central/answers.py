@@ -48,6 +48,11 @@ def _shown(asked: central.Ads) -> Callable[[ClassAd], AdData]:
     return lambda ad: projected(ad, asked.projection, texts=texts)
 
 
+def _machine_of(ad: ClassAd) -> str:
+    found = ad.cell("machine")
+    return found if isinstance(found, str) else ""
+
+
 class CentralAnswers(RequestAnswers):
     """The requests that a central manager answers."""
 
@@ -99,7 +104,7 @@ class CentralAnswers(RequestAnswers):
                 return self._advertised(request, sender)
         raise AssertionError(f"the central manager has no answer to a request of the table: {request}")
 
-    async def _ads(self, asked: central.Ads, reply: str) -> list[AdData]:
+    async def _ads(self, asked: central.Ads, reply: str) -> Answer:
         """The rows of the ads that are asked for; those that fill an answer are sent. Raises OverBudget."""
         daemon = self._daemon
         rows: list[AdData] = []
@@ -113,9 +118,10 @@ class CentralAnswers(RequestAnswers):
         for ad in ads:
             if budget.due:
                 await budget.pause()
-            if constraint is not None and not budget.run(self._table.fits, ad, constraint):
+            author, name = _machine_of(ad), (ad.cell("name"),)
+            if constraint is not None and not budget.fits(ad, constraint, author=author, name=name):
                 continue
-            rows.append(budget.run(shown, ad))
+            rows.append(budget.run(shown, ad, author=author, name=name))
             found += 1
             if found == asked.limit:
                 break
@@ -123,7 +129,7 @@ class CentralAnswers(RequestAnswers):
                 await daemon.bus.answer(reply, Answer(data=rows, more=True))
                 await daemon.bus.settled()
                 rows = []
-        return rows
+        return Answer(data=rows, text=budget.warning)
 
     def _candidates(self, asked: central.Ads) -> tuple[list[ClassAd], Expr | None]:
         """Ads, and the constraint that is still to be asked of each; None where they are those for which it is true."""

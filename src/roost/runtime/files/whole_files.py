@@ -1,6 +1,7 @@
 """Files that get their name when they are whole: each is written under a name of its writer's own, then renamed.
 
     write_whole(path, text, mode=0o600)
+    rewrite_whole(path, text)  # keeps mode and owner
 
 The name of the file that is not whole yet has the target, the machine, its boot, the process (number and start) and a
 count in it, and the file is created exclusively: no two writers ever share one, be they threads, processes or machines
@@ -19,6 +20,7 @@ import hashlib
 import itertools
 import os
 import socket
+import stat
 import time
 from collections.abc import Iterable
 from pathlib import Path
@@ -43,6 +45,29 @@ def write_whole(path: Path, data: str | bytes, *, mode: int = 0o666, sync: bool 
             if sync:
                 file.flush()
                 os.fsync(file.fileno())
+        fresh.replace(path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            fresh.unlink()
+        raise
+
+
+def rewrite_whole(path: Path, data: str | bytes) -> None:
+    """Replace what a user's file contains, whole or not at all, and keep its mode and owner; a link leads to the file.
+
+    It is on the disk then. Raises OSError.
+    """
+    path = path.resolve(strict=True)
+    before = path.stat()
+    descriptor, fresh = open_beside(path, mode=0o600)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            if (before.st_uid, before.st_gid) != (os.geteuid(), os.getegid()):
+                os.fchown(descriptor, before.st_uid, before.st_gid)
+            os.fchmod(descriptor, stat.S_IMODE(before.st_mode))
+            file.write(_bytes(data))
+            file.flush()
+            os.fsync(descriptor)
         fresh.replace(path)
     except BaseException:
         with contextlib.suppress(OSError):

@@ -9,7 +9,9 @@ import itertools
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from roost.classad import ClassAd, Expr
+import msgspec
+
+from roost.classad import ClassAd
 from roost.runtime.bus.budget import Budget
 from roost.runtime.bus.client import ROWS_PER_ANSWER
 from roost.runtime.bus.job_rows import Rows, cluster_row, counts_of, projected
@@ -65,7 +67,7 @@ class QueueAnswers(RequestAnswers):
             case queue.Submit():
                 return await self._submit(request, sender, reply, request_id)
             case queue.Query():
-                return await self._query(request, reply)
+                return await self._query(request, reply, self._budget("the query", reply))
             case queue.Overview():
                 return await self._overview(request, reply)
             case queue.Act():
@@ -144,7 +146,8 @@ class QueueAnswers(RequestAnswers):
             attributes=ad_from(asked.attributes or {}, "act.attributes"),
             request=request_id,
         )
-        return await self.actions.act(acted, jobs, asked.jobs, reply)
+        answer = await self.actions.act(acted, jobs, asked.jobs, reply)
+        return msgspec.structs.replace(answer, text=budget.warning)
 
     # -- choosing jobs -------------------------------------------------------------------------------
 
@@ -163,7 +166,9 @@ class QueueAnswers(RequestAnswers):
                     if isinstance(procs, list) and constraint is None:
                         yield JobId(cluster.number, proc)
                     continue
-                if constraint is None or budget.run(_is_chosen, cluster, proc, constraint):
+                if constraint is None or budget.fits(
+                    cluster.ad_of(proc), constraint, author=cluster.owner, name=(cluster.number, proc)
+                ):
                     yield JobId(cluster.number, proc)
         if constraint is None:
             for name in asked.jobs:
@@ -172,8 +177,7 @@ class QueueAnswers(RequestAnswers):
 
     # -- questions -----------------------------------------------------------------------------------
 
-    async def _query(self, asked: queue.Query, reply: str) -> list[AdData]:
-        budget = self._budget("the query", reply)
+    async def _query(self, asked: queue.Query, reply: str, budget: Budget) -> Answer:
         if asked.projection and not (asked.limit or asked.raw or asked.texts) and asked.constraint is None:
             rows = await self._plain_rows(asked, budget, reply)
         else:
@@ -182,13 +186,14 @@ class QueueAnswers(RequestAnswers):
                 cluster = self._daemon.queue.book.clusters.get(job.cluster)
                 if cluster is None or cluster.status(job.proc) is JobStatus.GONE:
                     continue
-                rows.append(budget.run(row, cluster, job.proc))
+                name = (job.cluster, job.proc)
+                rows.append(budget.run(row, cluster, job.proc, author=cluster.owner, name=name))
                 found += 1
                 if asked.limit and found >= asked.limit:
                     break
                 await self._part(reply, rows)
         await self._daemon.kept()
-        return rows
+        return Answer(data=rows, text=budget.warning)
 
     def _row_of(self, asked: queue.Query) -> Callable[[Cluster, int], AdData]:
         """What makes the row of a job."""
@@ -217,22 +222,24 @@ class QueueAnswers(RequestAnswers):
             turn = _TURN if maker.is_cheap else 1
             for first in range(0, len(procs), turn):
                 present = [proc for proc in procs[first : first + turn] if cluster.status(proc) is not JobStatus.GONE]
-                rows += [budget.run(maker.row, proc) for proc in present]
+                rows += [
+                    budget.run(maker.row, proc, author=cluster.owner, name=(cluster.number, proc)) for proc in present
+                ]
                 await self._part(reply, rows)
                 if budget.due:
                     await budget.pause()
         return rows
 
-    async def _overview(self, asked: queue.Overview, reply: str) -> list[AdData] | queue.Clusters:
+    async def _overview(self, asked: queue.Overview, reply: str) -> Answer:
         """The jobs where there are at most `rows_max`, else a row for each of their clusters."""
-        book = self._daemon.queue.book
+        book, budget = self._daemon.queue.book, self._budget("the query", reply)
         found: dict[int, dict[int, int]] = {}
         if asked.constraint is None and not any("." in name for name in asked.jobs):
             for cluster, _ in _named(asked.jobs, book.clusters):
                 if not asked.owners or cluster.owner in asked.owners:
                     found[cluster.number] = counts_of(cluster)
         else:
-            async for job in self._chosen(asked, self._budget("the query", reply)):
+            async for job in self._chosen(asked, budget):
                 of = book.clusters.get(job.cluster)
                 status = JobStatus.GONE if of is None else of.status(job.proc)
                 if status is not JobStatus.GONE:
@@ -240,10 +247,10 @@ class QueueAnswers(RequestAnswers):
                     counts[status] = counts.get(status, 0) + 1
         if sum(sum(counts.values()) for counts in found.values()) <= asked.rows_max:
             chosen: queue.ChosenFields = {"jobs": asked.jobs, "owners": asked.owners, "constraint": asked.constraint}
-            return await self._query(queue.Query(projection=asked.projection, **chosen), reply)
+            return await self._query(queue.Query(projection=asked.projection, **chosen), reply, budget)
         rows = [cluster_row(book.clusters[number], counts) for number, counts in found.items() if counts]
         await self._daemon.kept()
-        return queue.Clusters(clusters=rows)
+        return Answer(data=queue.Clusters(clusters=rows), text=budget.warning)
 
     async def _summary(self) -> queue.Totals:
         of = self._daemon.queue
@@ -288,8 +295,9 @@ class QueueAnswers(RequestAnswers):
             return queue.LocalPolicy(knob="START_SCHEDULER_UNIVERSE", text=str(policy.start_scheduler))
         return queue.LocalPolicy(knob="START_LOCAL_UNIVERSE", text=str(policy.start_local))
 
-    async def _history(self, asked: queue.History, reply: str) -> list[AdData]:
+    async def _history(self, asked: queue.History, reply: str) -> Answer:
         rows: list[AdData] = []
+        budget = self._budget("the search of the history", reply)
 
         async def found(some: list[Any]) -> None:
             rows.extend(some)
@@ -303,14 +311,10 @@ class QueueAnswers(RequestAnswers):
             constraint=constraint,
             limit=asked.limit,
             shown=shown_as(list(asked.projection), raw=asked.raw, texts=frozenset(asked.texts)),
-            budget=self._budget("the search of the history", reply),
+            budget=budget,
             found=found,
         )
-        return rows
-
-
-def _is_chosen(cluster: Cluster, proc: int, constraint: Expr) -> bool:
-    return cluster.ad_of(proc).eval_expr(constraint) is True
+        return Answer(data=rows, text=budget.warning)
 
 
 def _named(names: Sequence[str], clusters: dict[int, Cluster]) -> Iterator[tuple[Cluster, list[int] | range]]:

@@ -81,8 +81,9 @@ def _batch(
     began = time.thread_time()
     rows: list[Any] = []
     for ad in ads:
-        if constraint is None or budget.run(ad.eval_expr, constraint) is True:
-            rows.append(budget.run(shown, ad))
+        author, name = str(ad.cell("owner")), (ad.cell("clusterid"), ad.cell("procid"))
+        if constraint is None or budget.fits(ad, constraint, author=author, name=name):
+            rows.append(budget.run(shown, ad, author=author, name=name))
             if limit and len(rows) >= limit:
                 return rows, time.thread_time() - began, False
         took_s = time.thread_time() - began
