@@ -26,7 +26,11 @@ def test_cases_of_higher_seeds_change_policies_and_have_descriptions(tmp_path: P
         assert case_of(seed).scenario(tmp_path).name == f"case {seed}"
         texts.append(case_of(seed).text)
     assert {text.splitlines()[0].removeprefix("# ") for text in texts} == set(POLICIES)
-    for part in ("description =", "queue 2", "PREEMPT = ($(PREEMPT))", "STARTER_EVICT =", "on_exit_remove", "drain ="):
+    parts = (
+        "description =", "queue 2", "PREEMPT = ($(PREEMPT))", "STARTER_EVICT =", "on_exit_remove", "drain =",
+        "[machines.m2]", 'on = "m1"',
+    )  # fmt: skip
+    for part in parts:
         assert any(part in text for text in texts), part
 
 

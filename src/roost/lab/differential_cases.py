@@ -1,7 +1,8 @@
 """The random cases that are compared in both worlds: a seed is a scenario file.
 
 A seed draws a policy, a machine, jobs with their farewell times, leases, retirement and policy, and what owners, users
-and administrators do. Seeds above `PLAIN_SEEDS` also change the policy, and submit jobs by descriptions.
+and administrators do. Seeds above `PLAIN_SEEDS` also change the policy, submit jobs by descriptions, and have
+several machines.
 
 Things happen some seconds away from polls and from one another, and so do jobs end that began with them: the two worlds
 need not share the order of what happens at the same instant.
@@ -155,7 +156,7 @@ def case_of(seed: int) -> Case:
 
 
 def _wide_case(seed: int) -> Case:
-    """A case with changes of its policy, and jobs by descriptions."""
+    """A case with changes of its policy, jobs by descriptions, and often several machines."""
     chance = stream(seed, "wide differential")
     policy = chance.choice(sorted(POLICIES))
     cpus, layout = chance.choice(_LAYOUTS)
@@ -163,21 +164,45 @@ def _wide_case(seed: int) -> Case:
     text = POLICIES[policy] + layout + "".join(f"{name} = {value}\n" for name, value in changes)
     knobs = _AWAY_FROM_POLLS | {name: chance.choice(_KNOBS[name]) for name in sorted(_KNOBS) if chance.random() < 0.2}
     lines = [f"# {policy}", "policy = '''", text + "'''", f"machine = {{ cpus = {cpus} }}"]
-    # What a mutation has set stays.
-    set_already = {name.upper() for name, _ in changes}
-    lines += [
-        "[settings]",
-        *(f'{name} = "{value}"' for name, value in knobs.items() if name.upper() not in set_already),
-    ]
+    # What a change of the policy has set stays.
+    for name, _ in changes:
+        knobs.pop(name, None)
+    lines += ["[settings]", *(f'{name} = "{value}"' for name, value in knobs.items())]
+    machines = _machines(chance, cpus) if chance.random() < 0.6 else {}
+    for name, given in machines.items():
+        lines += [f"[machines.{name}]", *given]
     names = list("abcd"[: chance.randrange(1, 5)])
     for name in names:
         lines.append(f"[jobs.{name}]")
         lines += _description(chance) if chance.random() < 0.6 else [f"{k} = {v}" for k, v in _job(chance).items()]
-    steps = _steps(chance, names)
+    steps = [_placed(chance, step, list(machines)) for step in _steps(chance, names)]
     if policy == "hooked":
         lines += ["[hooks]", chance.choice(_HOOKS)]
     lines += ["[[scenario]]", f'name = "case {seed}"', "steps = [", *(f"  {step}," for step in steps), "]"]
     return Case(seed, "\n".join(lines) + "\n")
+
+
+def _machines(chance: Random, cpus: int) -> dict[str, list[str]]:
+    """Two or three machines with policies of their own, none of which is like another to the matchmaker."""
+    found = {}
+    for place in range(chance.choice((2, 2, 3))):
+        changes = dict(chance.sample(_MUTATIONS, chance.choice((0, 1, 2))))
+        given = [f"cpus = {cpus}", f"memory = {2048 + 512 * place}"]
+        if chance.random() < 0.3:
+            given.append('idle = "0s"')
+        if changes:
+            settings = ", ".join(f"{name} = '''{value}'''" for name, value in changes.items())
+            given.append(f"settings = {{ {settings} }}")
+        found[f"m{place}"] = given
+    return found
+
+
+def _placed(chance: Random, step: str, machines: Sequence[str]) -> str:
+    """A step, on one of several machines if it is about a machine; only some that could be are about all of them."""
+    everywhere = "reconfig" in step and chance.random() < 0.5
+    if not machines or everywhere or not any(f", {word} =" in step for word in _OF_MACHINES):
+        return step
+    return step.replace("{ at", f'{{ on = "{chance.choice(machines)}", at', 1)
 
 
 def _description(chance: Random) -> list[str]:
@@ -188,6 +213,11 @@ def _description(chance: Random) -> list[str]:
     return [*(f"{key} = {value}" for key, value in given.items()), "description = '''", *described, "'''"]
 
 
+#: Steps about a machine.
+_OF_MACHINES: Final = (
+    "keys", "remote_keys", "load", "vacate", "checkpoint", "reconfig", "drain", "cancel_drain", "restart",
+    "expect",
+)  # fmt: skip
 #: What stands in the table of a job that has a description.
 _BESIDE: Final = frozenset(("run", "farewell", "Owner", "stubborn", "checkpoints", "exit_code"))
 
