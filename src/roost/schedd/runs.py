@@ -21,7 +21,6 @@ from roost.schedd.claim_transitions import ClaimOn, move_claim
 from roost.schedd.claims import HeldClaim, Stage
 from roost.schedd.crontab import has_crontab
 from roost.schedd.decisions import Ruling
-from roost.schedd.dollars import Unexpandable, expanded
 from roost.schedd.effects import AskForSlot, Decline, EndRun, GiveBack, StartRun, Taken
 from roost.schedd.event_log import log
 from roost.schedd.events import (
@@ -36,6 +35,7 @@ from roost.schedd.holder import Holder
 from roost.schedd.job_policy import raised_memory
 from roost.schedd.job_transitions import On
 from roost.schedd.local import is_local
+from roost.schedd.match_macros import Unexpandable, expanded
 from roost.schedd.outcome import at_exit, hold, leave_removed, requeue
 from roost.schedd.pool_policy import forbids, imposes, kept
 from roost.schedd.provisioned import provisioned
