@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from roost.lab.crew import Crew, Way
 from roost.lab.differential import EXCUSED, LIMIT_S, differing, shown
 from roost.lab.differential_cases import PLAIN_SEEDS, POLICIES, case_of
+from roost.lab.worker_pool import RunOptions, WorkerPool
 
 #: Cases of each run of the tests; `make differential` runs more.
 SEEDS = range(1, 21)
@@ -40,7 +40,7 @@ def test_nothing_is_excused_without_a_reason() -> None:
 
 def test_random_cases_are_the_same_in_both_worlds(tmp_path: Path) -> None:
     cases = [case_of(seed) for seed in SEEDS]
-    with Crew(Way(real=True, limit_s=LIMIT_S), 1) as crew:
-        outcomes = crew.outcomes([case.scenario(tmp_path) for case in cases], lambda progress: None)
+    with WorkerPool(RunOptions(real=True, limit_s=LIMIT_S), 1) as workers:
+        outcomes = workers.outcomes([case.scenario(tmp_path) for case in cases], lambda progress: None)
         for case, outcome in zip(cases, outcomes, strict=True):
             assert not differing(outcome, case.seed), "\n".join((f"seed {case.seed}", *shown(outcome)))

@@ -18,12 +18,12 @@ from pathlib import Path
 import pytest
 
 from roost.cli import lab
-from roost.lab import crew as crew_module
-from roost.lab.crew import Crew, Progress, Way
+from roost.lab import worker_pool
 from roost.lab.replay import leftovers
 from roost.lab.replay.leftovers import RunDirectory, sweep
 from roost.lab.scenario import Scenario
 from roost.lab.scenario_file import read_scenarios
+from roost.lab.worker_pool import Progress, RunOptions, WorkerPool
 
 #: A scenario of ten days, and short ones.
 SCENARIOS = """
@@ -136,10 +136,10 @@ def test_a_process_that_dies_fails_its_scenario_and_another_takes_its_place(scen
         nonlocal killed
         if made.running and not killed:
             killed = True
-            crew._workers[0].process.kill()
+            workers._workers[0].process.kill()
 
-    with Crew(Way(real=False, limit_s=SOON_S), 2) as crew:
-        first, second, third = crew.outcomes(scenarios, kill_first)
+    with WorkerPool(RunOptions(real=False, limit_s=SOON_S), 2) as workers:
+        first, second, third = workers.outcomes(scenarios, kill_first)
     assert first.problem == "its process was killed by SIGKILL"
     assert [each.verdict.scenario.name for each in (second, third)] == ["it begins elsewhere", "it begins"]
     assert second.passed and third.passed
@@ -149,8 +149,8 @@ def test_a_process_that_dies_fails_its_scenario_and_another_takes_its_place(scen
 def test_a_process_that_does_not_answer_is_given_up_with_what_it_does(
     scenarios: list[Scenario], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(crew_module, "GRACE_S", 0.2)
-    monkeypatch.setattr(crew_module, "_WORDS_S", 0.1)
+    monkeypatch.setattr(worker_pool, "GRACE_S", 0.2)
+    monkeypatch.setattr(worker_pool, "_WORDS_S", 0.1)
     stopped = False
 
     def stop_first(made: Progress) -> None:
@@ -161,8 +161,8 @@ def test_a_process_that_does_not_answer_is_given_up_with_what_it_does(
             assert worker.pid is not None
             os.kill(worker.pid, signal.SIGSTOP)
 
-    with Crew(Way(real=False, limit_s=0.1), 1) as crew:
-        outcomes = crew.outcomes(scenarios[:1], stop_first)
+    with WorkerPool(RunOptions(real=False, limit_s=0.1), 1) as workers:
+        outcomes = workers.outcomes(scenarios[:1], stop_first)
         (first,) = outcomes
     assert "its process does not answer: its state is unknown" in first.problem
     assert not active_children()

@@ -107,13 +107,13 @@ def _outcomes(args: argparse.Namespace, scenarios: list[Scenario], report: Repor
         for scenario in scenarios:
             yield simulated(scenario, host, columns)
         return
-    from roost.lab.crew import Crew, Way
     from roost.lab.outcome import NoReplay
+    from roost.lab.worker_pool import RunOptions, WorkerPool
 
-    way = Way(real=args.real, limit_s=_limit_s(args), width=columns)
+    options = RunOptions(real=args.real, limit_s=_limit_s(args), width=columns)
     try:
-        with Crew(way, size) as crew:
-            yield from crew.outcomes(scenarios, report.progress)
+        with WorkerPool(options, size) as workers:
+            yield from workers.outcomes(scenarios, report.progress)
     except NoReplay as problem:
         raise CommandError(f"real daemons cannot be started: {problem}") from None
 

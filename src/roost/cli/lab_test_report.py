@@ -13,11 +13,11 @@ from roost.cli.terminal import complain, say, width
 
 if TYPE_CHECKING:
     from roost.lab.coverage import Coverage
-    from roost.lab.crew import Progress
     from roost.lab.outcome import Outcome
     from roost.lab.replay.comparison import Difference
     from roost.lab.scenario import Scenario
     from roost.lab.scenario_run import Failure
+    from roost.lab.worker_pool import Progress
 
 #: The longest name of a scenario on the line that says how far it is.
 _NAME: Final = 20

@@ -16,9 +16,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
 
-from roost.lab.crew import Crew, Way
 from roost.lab.differential_cases import case_of
 from roost.lab.outcome import Outcome
+from roost.lab.worker_pool import RunOptions, WorkerPool
 
 #: Seeds whose differences are known and right, each with the reason.
 EXCUSED: Final[Mapping[int, str]] = {}
@@ -52,10 +52,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if not 0 < asked.count <= COUNT_MAX:
         parser.error(f"--count is a number from 1 to {COUNT_MAX}")
     failed = 0
-    with TemporaryDirectory() as folder, Crew(Way(real=True, limit_s=LIMIT_S), asked.processes) as crew:
+    with TemporaryDirectory() as folder, WorkerPool(RunOptions(real=True, limit_s=LIMIT_S), asked.processes) as workers:
         cases = [case_of(seed) for seed in range(asked.seed, asked.seed + asked.count)]
         scenarios = [case.scenario(Path(folder)) for case in cases]
-        for case, outcome in zip(cases, crew.outcomes(scenarios, lambda progress: None), strict=True):
+        for case, outcome in zip(cases, workers.outcomes(scenarios, lambda progress: None), strict=True):
             if differing(outcome, case.seed):
                 failed += 1
                 file = Path(asked.out) / f"case-{case.seed}.toml"

@@ -1,7 +1,7 @@
 """Scenarios in several processes at once, each with worlds of its own.
 
-    with Crew(Way(real=True, limit_s=600), 2) as crew:
-        for outcome in crew.outcomes(scenarios, shown):
+    with WorkerPool(RunOptions(real=True, limit_s=600), 2) as workers:
+        for outcome in workers.outcomes(scenarios, shown):
             …
 
 Outcomes come in the order of the scenarios. No scenario can stop the others: one that does not come to its end within
@@ -47,7 +47,7 @@ _LINE: Final = re.compile(r'File "([^"]+)", line (\d+) in (\S+)')
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Way:
+class RunOptions:
     """How scenarios are run."""
 
     #: On real daemons, too.
@@ -90,15 +90,15 @@ class _Worker:
     since: float = 0.0
 
 
-class Crew:
+class WorkerPool:
     """The processes. Use it with ``with``."""
 
-    def __init__(self, way: Way, size: int) -> None:
-        self._way = way
+    def __init__(self, options: RunOptions, size: int) -> None:
+        self._options = options
         self._size = size
         self._workers: list[_Worker] = []
 
-    def __enter__(self) -> Crew:
+    def __enter__(self) -> WorkerPool:
         self._sweep()
         return self
 
@@ -114,7 +114,7 @@ class Crew:
             for line in wait(lines, timeout=_LOOK_S):
                 self._hear(lines[cast("Connection", line)], work)
             for worker in list(self._workers):
-                if worker.at_work is not None and time.monotonic() - worker.since > self._way.limit_s + GRACE_S:
+                if worker.at_work is not None and time.monotonic() - worker.since > self._options.limit_s + GRACE_S:
                     self._give_up(worker, work)
             tell(self._progress(work))
             yield from work.next()
@@ -124,7 +124,7 @@ class Crew:
             if worker.at_work is None and (place := work.take()) is not None:
                 self._send(worker, place, work)
         while len(self._workers) < self._size and (place := work.take()) is not None:
-            self._workers.append(worker := _begin(self._way))
+            self._workers.append(worker := _begin(self._options))
             self._send(worker, place, work)
 
     def _send(self, worker: _Worker, place: int, work: _Work) -> None:
@@ -164,7 +164,7 @@ class Crew:
 
     def _sweep(self) -> None:
         """Clear away what dead processes have left."""
-        if self._way.real:
+        if self._options.real:
             from roost.lab.replay.leftovers import sweep
 
             sweep()
@@ -228,12 +228,12 @@ class _Work:
             yield answer.outcome
 
 
-def _begin(way: Way) -> _Worker:
+def _begin(options: RunOptions) -> _Worker:
     """Start a process, afresh: it inherits nothing of what goes on here."""
     context = get_context("spawn")
     ours, theirs = context.Pipe()
     words, said = context.Pipe(duplex=False)
-    process = context.Process(target=_serve, args=(theirs, said, way))
+    process = context.Process(target=_serve, args=(theirs, said, options))
     process.start()
     said.close()
     theirs.close()
@@ -280,7 +280,7 @@ def _end(*_: object) -> None:
     raise _Ended
 
 
-def _serve(line: Connection, words: Connection, way: Way) -> None:
+def _serve(line: Connection, words: Connection, options: RunOptions) -> None:
     """Run what comes until nothing more does."""
     # Ctrl-C reaches everybody at the terminal; who has started us says when it is time to end.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -288,26 +288,26 @@ def _serve(line: Connection, words: Connection, way: Way) -> None:
     threading.Thread(target=_end_with_parent, daemon=True).start()
     faulthandler.register(signal.SIGUSR1, words.fileno(), all_threads=False)
     with contextlib.suppress(_Ended, EOFError, OSError):
-        if way.real:
-            _serve_both(line, way)
+        if options.real:
+            _serve_both(line, options)
         else:
             host = SystemHost()
             while True:
-                line.send(_answered(lambda scenario: simulated(scenario, host, way.width), line.recv()))
+                line.send(_answered(lambda scenario: simulated(scenario, host, options.width), line.recv()))
 
 
-def _serve_both(line: Connection, way: Way) -> None:
+def _serve_both(line: Connection, options: RunOptions) -> None:
     from roost.lab.replay.worlds import BothWorlds
 
     try:
-        worlds = BothWorlds(SystemHost(), way.limit_s)
+        worlds = BothWorlds(SystemHost(), options.limit_s)
     except NoReplay as problem:
         line.recv()
         line.send(_Answer(no_replay=str(problem)))
         return
     with worlds:
         while True:
-            line.send(_answered(lambda scenario: worlds.run(scenario, way.width), line.recv()))
+            line.send(_answered(lambda scenario: worlds.run(scenario, options.width), line.recv()))
 
 
 def _answered(run: Callable[[Scenario], Outcome], scenario: Scenario) -> _Answer:
@@ -338,4 +338,4 @@ def _end_with_parent() -> None:
         os._exit(1)
 
 
-__all__ = ["Crew", "Progress", "Way"]
+__all__ = ["Progress", "RunOptions", "WorkerPool"]
