@@ -461,7 +461,7 @@ SITUATIONS: Final = (
     ),
     Situation(
         name="its time is past", job="deferral_time = 1000000000", cause="deferral-missed",
-        says=("Its time is past",), remedy="edit", cure=_later(1),
+        says=("Its time has passed",), remedy="edit", cure=_later(1),
     ),
     Situation(
         name="a crontab's next time is far",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import timedelta, timezone
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -25,6 +26,7 @@ from roost.schedd.pacing import FREE_TRIES, MISS_GAP_S, PAUSE_S_MAX, Pauses
 from roost.schedd.provisioned import provisioned
 from roost.schedd.queue import Queue
 from roost.schedd.ranges import Ranges
+from roost.schedd.refused_logs import JOBS_A_STEP
 from roost.schedd.status import JobStatus
 from tests.schedd.kit import SETTINGS, Driven, source
 
@@ -446,6 +448,20 @@ def test_jobs_whose_log_cannot_be_written_are_held_if_they_have_not_begun() -> N
     }  # fmt: skip
     ad = driven.queue.book.clusters[waits].ad_of(1)
     assert (ad["HoldReasonCode"], ad["HoldReasonSubCode"], ad["HoldReason"]) == (22, 13, "no")
+
+
+def test_very_many_jobs_whose_log_cannot_be_written_are_held_in_parts() -> None:
+    driven, count = Driven(), 2 * JOBS_A_STEP + 10
+    many, other = driven.submit(source(count)), driven.submit(source(1, UserLog="/other"))
+    queue = driven.queue
+    queue.step(ev.LogRefused(path="/log", owner="ann", code=22, subcode=13, text="no"), 1.0)
+    held = [queue.book.clusters[many].statuses.count(JobStatus.HELD)]
+    while queue.goes_on:
+        queue.step(ev.WentOn(), 1.0)
+        held.append(queue.book.clusters[many].statuses.count(JobStatus.HELD))
+    assert held[0] == JOBS_A_STEP and held[-1] == count
+    assert max(after - before for before, after in pairwise(held)) == JOBS_A_STEP
+    assert queue.book.clusters[other].statuses.count(JobStatus.HELD) == 0
 
 
 def test_limits_hold_to_the_job() -> None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from bisect import bisect_left, insort
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from operator import attrgetter
-from typing import Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from roost.classad import ClassAd, Expr
 from roost.classad.ad import MISSING
@@ -22,6 +22,9 @@ from roost.schedd.local import is_local
 from roost.schedd.owned import NOT_SUBMITTED
 from roost.schedd.ranges import Ranges
 from roost.schedd.status import STATUSES, JobStatus
+
+if TYPE_CHECKING:
+    from roost.schedd.events import LogRefused
 
 #: Groups and users that a job counts for: policies rely on them, so they are plain texts, the same to everybody.
 GROUPS: Final = ("AccountingGroup", "AcctGroup", "AcctGroupUser")
@@ -282,6 +285,8 @@ class Book:
         #: Clusters with jobs of which the users' logs do not know yet that they were submitted, the next one first; and
         #: whether no job is offered before.
         self.untold: dict[int, bool] = {}
+        #: Owner and path of logs that cannot be written, to why, and the jobs that are still to be held for it.
+        self.refused: dict[tuple[str, str], tuple[LogRefused, Iterator[Job]]] = {}
         #: Removed jobs that others are to go with: each leaves the queue after these.
         self.following: dict[JobId, Following] = {}
         #: Clusters with jobs that run by a crontab, to which of their jobs is looked at next.

@@ -55,7 +55,7 @@ from roost.schedd.outcome import leave_removed
 from roost.schedd.owned import begun
 from roost.schedd.placing import place_some
 from roost.schedd.ranges import Ranges
-from roost.schedd.refused_logs import log_refused
+from roost.schedd.refused_logs import hold_some, log_refused
 from roost.schedd.status import LEAVING, ON_MACHINE, JobStatus
 from roost.schedd.submit_events import comes_first, tell_first, tell_more
 from roost.schedd.turn import Turn
@@ -136,9 +136,11 @@ class Queue:
     def goes_on(self) -> bool:
         """Whether something for many jobs is under way, which `WentOn` continues: a look at their policies, the first
         events of their logs, the groups that they wait in, the end of those that are not run, or of those that go with
-        a removed one."""
+        a removed one, or holding those whose log cannot be written."""
         book = self.book
-        return self.clock.round is not None or bool(book.unplaced or book.untold or book.untried or book.following)
+        return self.clock.round is not None or bool(
+            book.unplaced or book.untold or book.untried or book.refused or book.following
+        )
 
     def step(self, event: Event, now: float) -> Step:
         """What `event`, at `now` (epoch s), leads to."""
@@ -210,6 +212,7 @@ class Queue:
     def _go_on(self, turn: Turn) -> None:
         place_some(turn)
         tell_more(turn)
+        hold_some(turn, self.holder)
         if self.book.untried:
             finish_noops(turn, self.holder)
         if self.book.following:

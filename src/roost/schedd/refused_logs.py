@@ -1,14 +1,17 @@
 """Jobs whose event log cannot be written: they are held, for their user wants to hear of them.
 
-A job that runs goes on; if it comes back to the queue, it is held then.
+A job that runs goes on; if it comes back to the queue, it is held then. Very many are held in parts, while others are
+served: those that have a slot meanwhile go on with it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
+from typing import Final
 
 from roost.model.audit import AuditKind
-from roost.schedd.book import Cluster, Job
+from roost.schedd.book import Book, Cluster, Job
 from roost.schedd.decisions import Ruling
 from roost.schedd.events import LogRefused
 from roost.schedd.holder import Holder
@@ -17,20 +20,42 @@ from roost.schedd.outcome import hold
 from roost.schedd.status import JobStatus
 from roost.schedd.turn import Turn
 
+#: Jobs held in one step of the queue, some 20 ms.
+JOBS_A_STEP: Final = 200
+
 
 def log_refused(turn: Turn, holder: Holder, event: LogRefused) -> None:
     """Hold what is idle and tells that log of itself. The log is told nothing of it."""
-    for cluster in turn.book.clusters.values():
-        if cluster.owner != event.owner:
-            continue
-        for job in list(_idle(cluster, event.path)):
-            hold(turn, job, On.HOLD_QUEUE, code=event.code, subcode=event.subcode, text=event.text, tell=False)
-            turn.decided(job, Ruling(kind=AuditKind.HOLD, reason=event.text))
-            holder.let_go(job)
+    turn.book.refused[event.owner, event.path] = event, _idle(turn.book, event)
+    hold_some(turn, holder)
 
 
-def _idle(cluster: Cluster, path: str) -> Iterator[Job]:
-    """Jobs of a cluster that are idle and have that log."""
+def hold_some(turn: Turn, holder: Holder) -> None:
+    """Hold some more jobs; logs take turns."""
+    refused = turn.book.refused
+    key = next(iter(refused), None)
+    if key is None:
+        return
+    event, jobs = refused.pop(key)
+    count = 0
+    for job in islice(jobs, JOBS_A_STEP):
+        count += 1
+        hold(turn, job, On.HOLD_QUEUE, code=event.code, subcode=event.subcode, text=event.text, tell=False)
+        turn.decided(job, Ruling(kind=AuditKind.HOLD, reason=event.text))
+        holder.let_go(job)
+    if count == JOBS_A_STEP:
+        refused[key] = event, jobs
+
+
+def _idle(book: Book, event: LogRefused) -> Iterator[Job]:
+    """Idle jobs that have a log, which may change between two of them."""
+    for number in list(book.clusters):
+        cluster = book.clusters.get(number)
+        if cluster is not None and cluster.owner == event.owner:
+            yield from _idle_of(cluster, event.path)
+
+
+def _idle_of(cluster: Cluster, path: str) -> Iterator[Job]:
     varies = cluster.plan is not None and "userlog" in cluster.plan.varying
     common = cluster.ad.cell("userlog") == path
     for proc in range(cluster.count) if varies or common else sorted(cluster.jobs):
