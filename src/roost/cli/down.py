@@ -7,7 +7,7 @@ from typing import Final
 
 from roost.cli.pool import print_json
 from roost.cli.terminal import CommandError, Exit, complain, say
-from roost.cli.up import SIGNALS, alive, signal_master, wait_gone
+from roost.cli.up import SIGNALS, master_runs, signal_master, wait_gone
 from roost.runtime.home import Home, HomeError
 
 #: How long the end of a pool may take before it is told why, s.
@@ -47,12 +47,13 @@ def run(args: argparse.Namespace) -> int:
 def stop(home: Home, how: str) -> int:
     """End the daemons of this machine, "graceful", "fast" or "leave"; the master's number. Raises CommandError."""
     try:
-        pid = int(home.contact()["pid"])
+        contact = home.contact()
     except HomeError as error:
-        pid = home.master()
-        if not pid:
+        contact = {"pid": home.master()}
+        if not contact["pid"]:
             raise CommandError(str(error)) from None
-    if not alive(pid):
+    pid = int(contact["pid"])
+    if not master_runs(contact):
         (home.run / "contact.json").unlink(missing_ok=True)
         raise CommandError(f"no pool runs in {home.path}: its master was killed")
     signal_master(home, pid, SIGNALS[how])

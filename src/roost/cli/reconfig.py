@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from roost.cli.pool import print_json
 from roost.cli.terminal import CommandError, Exit, complain, say
-from roost.cli.up import alive, signal_master
+from roost.cli.up import master_runs, signal_master
 from roost.runtime.home import Home, HomeError
 
 #: How long daemons are waited for, s.
@@ -60,7 +60,7 @@ def reconfigure(home: Home) -> dict[str, dict[str, Any] | None]:
         contact = home.contact()
     except HomeError as error:
         raise CommandError(str(error)) from None
-    if not alive(int(contact["pid"])):
+    if not master_runs(contact):
         raise CommandError(f"no pool runs in {home.path}: its master was killed; `roost up` starts it again")
     signal_master(home, int(contact["pid"]), 0)
     _check(home, contact)

@@ -12,9 +12,11 @@ import time
 import traceback
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from roost.cli.terminal import CommandError, Exit, complain, say
 from roost.runtime.home import Home, HomeError
+from roost.runtime.processes.shepherd.processes import boot_id, is_alive
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -159,6 +161,14 @@ def alive(pid: int) -> bool:
     except PermissionError:
         return True
     return not _is_zombie(pid)
+
+
+def master_runs(contact: dict[str, Any]) -> bool:
+    """Whether the master that wrote a contact file runs: another process may have its number by now."""
+    pid, began = int(contact["pid"]), int(contact.get("began", 0))
+    if not began:
+        return alive(pid)
+    return contact.get("boot") == boot_id() and is_alive(pid, began)
 
 
 def signal_master(home: Home, pid: int, number: int) -> None:

@@ -33,6 +33,7 @@ from roost.runtime.bus.server import Accounts, NatsServer, ServerFailed, write_p
 from roost.runtime.home import Home, HomeError, host_name, user_name
 from roost.runtime.master_settings import LONGEST_PAUSE_S, MasterSettings, master_settings
 from roost.runtime.processes.accounts import NoSuchAccount, account_named, can_switch_user
+from roost.runtime.processes.shepherd.processes import boot_id, start_of
 from roost.runtime.role import Make, RoleContext, run_role
 from roost.wire.subjects import Role, Subjects
 
@@ -291,6 +292,9 @@ class Master:
     def _contact_of(self, client: BusSettings, names: dict[str, str]) -> dict[str, Any]:
         return {
             "pid": os.getpid(),
+            # Another process may have the number once the master was killed.
+            "began": start_of(os.getpid()),
+            "boot": boot_id(),
             "pool": client.pool,
             "urls": list(client.urls),
             "schedd": names["schedd"],
