@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -21,8 +20,8 @@ from roost.runtime.processes.shepherd.processes import boot_id, start_of
 def test_a_process_that_has_the_number_of_a_killed_master_hears_nothing(tmp_path: Path, later: int, boot: str) -> None:
     home = Home(tmp_path)
     home.make()
-    stranger = subprocess.Popen([sys.executable, "-c", "import time; print(flush=True); time.sleep(60)"], stdout=-1)
-    try:
+    program = "import time; print(flush=True); time.sleep(60)"
+    with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE) as stranger:
         assert stranger.stdout is not None and stranger.stdout.readline()
         contact = {"pid": stranger.pid, "began": start_of(stranger.pid) + later, "boot": boot or boot_id()}
         for order in (reconfigure, lambda home: stop(home, "graceful")):
@@ -30,7 +29,4 @@ def test_a_process_that_has_the_number_of_a_killed_master_hears_nothing(tmp_path
             with pytest.raises(CommandError, match="its master was killed"):
                 order(home)
         assert stranger.poll() is None
-        os.kill(stranger.pid, 0)
-    finally:
         stranger.kill()
-        stranger.wait()
