@@ -235,6 +235,8 @@ def test_a_machine_has_no_more_seats_than_slots() -> None:
     again = made.cycle()
     assert again.matches == ()
     assert 'queue instance "all.q@node1" dropped because the machine of its host has no slot free' in made.why(again, 1)
+    # What the queue is told, for the job's ad, is one of them.
+    assert again.rejected["q", 1].text in made.why(again, 1)
 
 
 def test_closed_instances_take_nothing_and_say_why() -> None:

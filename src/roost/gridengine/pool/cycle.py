@@ -378,8 +378,8 @@ def _plan(
     record = CellRecord(at=snapshot.now, revision=active.revision, plan=plan, numbers=numbers, apart=apart)
     texts = dict(apart)
     for key, number in numbers.items():
-        if number in waiting and key not in texts:
-            texts[key] = next(record.reasons(key), "no queue instance takes it now")
+        if plan is not None and number in waiting and key not in texts:
+            texts[key] = plan.first_reason(number)
     rejected = {key: Rejection(text=text) for key, text in texts.items()}
     return Matches(
         matches=tuple(matches),

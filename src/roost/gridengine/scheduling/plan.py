@@ -93,6 +93,12 @@ class Plan:
     #: letters of each instance after the run, as `qstat -f` shows them; instances without letters are left out
     states: Mapping[str, str]
 
+    def first_reason(self, job: int) -> str:
+        """One of the lines of `scheduling_info`, of its own reasons if it has some, without making them all."""
+        found = self.waiting[job]
+        reasons = found.reasons or self.dropped
+        return reasons[0].sentence(found.hard) if reasons else "no queue instance takes it now"
+
     def scheduling_info(self, job: int) -> tuple[str, ...]:
         """The lines that `qstat -j` prints as scheduling info of a job; empty if it does not wait."""
         found = self.waiting.get(job)
