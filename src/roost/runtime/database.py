@@ -214,7 +214,7 @@ def _is_still_there(path: Path, known: Path | None) -> None:
     """A database that was there before is there. Raises StoreError."""
     if not path.exists() and _known_identity(known, str(path)):
         raise StoreError(
-            f"the database {path} is missing, and this pool used it when it last ran; {RESTORE}, or remove {known} "
+            f"the database {path} is gone, but this pool used it when it last ran; {RESTORE}, or remove {known} "
             "to begin with an empty one"
         )
 
