@@ -32,7 +32,7 @@ OF_USERS = {
     },
 }
 OF_ADMINISTRATORS = {
-    Daemon.QUEUE: {"cell-change"},
+    Daemon.QUEUE: {"cell-change", "cell-tasks"},
     Daemon.MACHINE: {"cancel-drain", "drain", "poll", "reopen", "vacate"},
     Daemon.CENTRAL: {"userprio-set"},
 }
@@ -56,9 +56,16 @@ def test_an_administrator_may_ask_for_everything(daemon: Daemon, sender: str) ->
 
 
 @pytest.mark.parametrize("daemon", Daemon)
-def test_the_central_manager_may_drain_machines(daemon: Daemon) -> None:
-    more = {"drain", "cancel-drain"} if daemon is Daemon.MACHINE else set()
+def test_the_central_manager_may_drain_machines_and_ask_what_jobs_have_of_the_cell(daemon: Daemon) -> None:
+    more = {Daemon.MACHINE: {"drain", "cancel-drain"}, Daemon.QUEUE: {"cell-tasks"}}.get(daemon, set())
     assert allowed(daemon, "central@x") == OF_USERS[daemon] | more
+
+
+def test_lists_of_readers_do_not_keep_the_cell_from_the_central_manager() -> None:
+    with_lists = access(load_text("DENY_READ = *", MemoryHost()), "SCHEDD")
+    verb = VERBS[Daemon.QUEUE]["cell"]
+    assert refusal(verb, "ann", ADMINISTRATORS, with_lists) is not None
+    assert refusal(verb, "central@x", ADMINISTRATORS, with_lists) is None
 
 
 @pytest.mark.parametrize("daemon", Daemon)
