@@ -39,13 +39,13 @@ POLICIES: Final[Mapping[str, str]] = {
 }
 #: No job makes room for another one sooner. Users whose jobs take turns without an end do so faster than worlds agree.
 _SEDATE: Final = "time() - EnteredCurrentState > 900"
-#: A job that leaves as late as it may does not do so at a look at policies.
-_AWAY_FROM_POLLS: Final = {"MachineMaxVacateTime": "607"}
+#: A job that leaves as late as it may does not do so at a look at policies, nor does a claim's time end with a job's.
+_AWAY_FROM_POLLS: Final = {"MachineMaxVacateTime": "607", "CLAIM_WORKLIFE": "1217"}
 #: Knobs that a case may set, with their values.
 _KNOBS: Final[Mapping[str, Sequence[str]]] = {
     "MAXJOBRETIREMENTTIME": ("0", "600", "3600"),
     "MachineMaxVacateTime": ("21", "121", "601"),
-    "CLAIM_WORKLIFE": ("0", "600", "1200"),
+    "CLAIM_WORKLIFE": ("0", "617", "1217"),
     "MAX_JOBS_RUNNING": ("1", "10"),
     "SYSTEM_PERIODIC_HOLD": ("JobStatus == 2 && time() - JobCurrentStartDate > 1500",),
     "SYSTEM_PERIODIC_VACATE": ("JobStatus == 2 && time() - JobCurrentStartDate > 900",),
