@@ -16,7 +16,6 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from roost.classad import ClassAd, FixedWorld, evaluate
-from roost.classad.allowance import EXPRESSION_STEPS, UNLIMITED, Allowance
 from roost.model.pool_policy import is_true
 from roost.negotiator.accounts import Accounts, group_of
 from roost.negotiator.ceilings import Ceiling, Ceilings
@@ -31,7 +30,7 @@ from roost.negotiator.serving import Floor, Party, Ration, Want
 from roost.negotiator.settings import ROOT, Settings
 from roost.negotiator.single_slots import SingleSlots
 from roost.negotiator.snapshot import Plan, Rejection, Snapshot, SubmitterDemand
-from roost.negotiator.timing import Steps, Stopwatch, at_once
+from roost.negotiator.timing import Steps, Stopwatch, at_once, bounded
 from roost.negotiator.verdicts import Judge
 from roost.negotiator.view import SlotView, persons_of, usage_of, view_of
 
@@ -63,21 +62,7 @@ def negotiation(
     memory: Memory | SingleSlots | None = None,
 ) -> Steps[Plan]:
     """`negotiate` in steps, a request each: who runs them says each time how long the cycle has taken, s."""
-    return _bounded(_Cycle(snapshot, settings, accounts or Accounts(), memory or Memory()).run())
-
-
-def _bounded(steps: Steps[Plan]) -> Steps[Plan]:
-    """The same steps, in which no evaluation takes long: a job's expression that does is ERROR, and others go on."""
-    took_s: float | None = None
-    while True:
-        with Allowance(UNLIMITED, EXPRESSION_STEPS):
-            try:
-                # The first time nothing is told.
-                steps.send(took_s)  # type: ignore[arg-type]
-            except StopIteration as end:
-                plan: Plan = end.value
-                return plan
-        took_s = yield
+    return bounded(_Cycle(snapshot, settings, accounts or Accounts(), memory or Memory()).run())
 
 
 @dataclass(slots=True)

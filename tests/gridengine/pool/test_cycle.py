@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import time
 from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
@@ -306,3 +307,20 @@ def test_a_cell_that_the_run_refuses_starts_nothing_and_says_so() -> None:
     plan = made.cycle()
     assert plan.matches == ()
     assert "the scheduling run does not do these yet: weight_tickets_share" in made.why(plan, 1)[0]
+
+
+def test_a_job_whose_expressions_take_for_ever_keeps_no_other_from_its_slot() -> None:
+    pool = Pool(ActiveCell.of(1, cell()))
+    pool.add(slot("slot1@node1"))
+    hostile = job(1)
+    hostile.set("A0", "time()")
+    for level in range(1, 61):
+        hostile.set(f"A{level}", f"A{level - 1} + A{level - 1}")
+    for name in ("RequestCpus", "Requirements"):
+        hostile.set(name, "A60 < 0")
+    pool.submit(hostile)
+    pool.submit(job(2))
+    began = time.process_time()
+    plan = pool.cycle()
+    assert time.process_time() - began < 5
+    assert [match.autocluster for match in plan.matches] == [2]

@@ -44,7 +44,7 @@ from roost.gridengine.scheduling.loads import host_of
 from roost.model.cell_requests import TASK
 from roost.negotiator.snapshot import Match, Pledge, Rejection, Request, Snapshot, SubmitterDemand
 from roost.negotiator.snapshot import Plan as Matches
-from roost.negotiator.timing import Steps
+from roost.negotiator.timing import Steps, bounded
 from roost.schedd.idle import Autoclusters
 
 #: States of slots that somebody has.
@@ -151,6 +151,10 @@ def cell_cycle(active: ActiveCell, snapshot: Snapshot, groups: Groups, significa
 
     `significant` are the attributes of jobs that the policies of machines ask for.
     """
+    return bounded(_cycle(active, snapshot, groups, significant))
+
+
+def _cycle(active: ActiveCell, snapshot: Snapshot, groups: Groups, significant: Sequence[str]) -> Steps[Matches]:
     hosts = Hosts(active.cell, active.instances)
     found = yield from floor(snapshot, hosts)
     reader, verdicts = Reader(active.cell, groups), _Verdicts(snapshot, found, significant)
