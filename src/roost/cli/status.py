@@ -10,7 +10,7 @@ from typing import Any, Final
 from roost.cli.pool import Pool, add_pool_options, counted, duration, print_json, table, with_pool
 from roost.cli.queue import print_ads
 from roost.cli.terminal import CommandError, Exit, complain, say
-from roost.cli.up import alive
+from roost.cli.up import daemon_of
 from roost.runtime.home import Home, HomeError
 from roost.wire.requests import central
 
@@ -115,18 +115,15 @@ def _daemons(args: argparse.Namespace) -> int:
     home = Home.find(args.home)
     found: dict[str, Any] = {"home": str(home.path)}
     running = True
-    roles = _meant(home)
+    contact = _contact(home)
+    roles = _ROLES if contact is None else tuple(contact.get("roles", _ROLES))
     for role in roles:
-        path = home.run / f"{role}.pid"
         try:
-            pid = int(path.read_text())
+            found[role] = daemon_of(home, contact, role)
         except PermissionError:
             raise CommandError(
                 f"only the user who runs the pool in {home.path} may see its daemons; `roost status` shows its slots"
             ) from None
-        except (OSError, ValueError):
-            pid = 0
-        found[role] = pid if pid and alive(pid) else 0
         running = running and bool(found[role])
     problems = {role: text for role in roles if (text := home.problem(role))}
     shortcomings = {role: text for role in roles if found[role] and (text := home.shortcoming(role))}
@@ -145,10 +142,8 @@ def _daemons(args: argparse.Namespace) -> int:
     return Exit.OK if running and not problems else Exit.NO
 
 
-def _meant(home: Home) -> tuple[str, ...]:
-    """The daemons that run on this machine if all is well."""
+def _contact(home: Home) -> dict[str, Any] | None:
     try:
-        found = home.contact().get("roles", _ROLES)
+        return home.contact()
     except HomeError:
-        return _ROLES
-    return tuple(found)
+        return None

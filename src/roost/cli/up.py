@@ -16,7 +16,7 @@ from typing import Any
 
 from roost.cli.terminal import CommandError, Exit, complain, say
 from roost.runtime.home import Home, HomeError
-from roost.runtime.processes.shepherd.processes import boot_id, is_alive
+from roost.runtime.processes.shepherd.processes import boot_id, is_alive, look
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -169,6 +169,23 @@ def master_runs(contact: dict[str, Any]) -> bool:
     if not began:
         return alive(pid)
     return contact.get("boot") == boot_id() and is_alive(pid, began)
+
+
+def daemon_of(home: Home, contact: dict[str, Any] | None, role: str) -> int:
+    """The process of a daemon; 0 if it does not run. Raises PermissionError.
+
+    It is a child of the master that wrote `contact`: another process may have the number of one that was killed.
+    """
+    try:
+        pid = int((home.run / f"{role}.pid").read_text())
+    except PermissionError:
+        raise
+    except (OSError, ValueError):
+        return 0
+    if contact is None:
+        return pid if alive(pid) else 0
+    seen = look(pid) if master_runs(contact) else None
+    return pid if seen is not None and not seen.is_dead and seen.parent == int(contact["pid"]) else 0
 
 
 def signal_master(home: Home, pid: int, number: int) -> None:

@@ -69,7 +69,7 @@ def _seconds(colon: str | None) -> float:
 
 def _state(home: Home) -> dict[str, Any]:
     """The daemons as an ad: which live, and whether all are ready."""
-    from roost.cli.up import alive
+    from roost.cli.up import daemon_of, master_runs
 
     try:
         contact = home.contact()
@@ -78,7 +78,7 @@ def _state(home: Home) -> dict[str, Any]:
     ad: dict[str, Any] = {}
     pids = {"MASTER": int(contact["pid"]), **{name: _pid(home, role) for name, role in _ROLES.items()}}
     for name, pid in pids.items():
-        living = pid > 0 and alive(pid)
+        living = master_runs(contact) if name == "MASTER" else daemon_of(home, contact, _ROLES[name]) > 0
         if not living and name != "MASTER" and not (home.run / f"{_ROLES[name]}.pid").exists():
             continue
         ad[name] = "Alive" if living else "Dead"
