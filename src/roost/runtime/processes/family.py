@@ -26,9 +26,11 @@ from roost.model.starter import Usage
 from roost.runtime.processes.measure import family_usage, group_members
 from roost.runtime.processes.run_records import EndRecord, StartRecord, read_end, read_record
 from roost.runtime.processes.shepherd.processes import (
+    Seen,
     boot_id,
     continue_family,
     descendants,
+    is_alive,
     kill_family,
     kill_group,
     look,
@@ -262,10 +264,13 @@ def bury(record: Path, key: str, started: StartRecord | None) -> None:
     group = None if started is None else started.group
     session, since = (0, 0) if started is None else (started.pid, started.start)
     until = time.monotonic() + KILL_S
+    killed: dict[int, Seen] = {}
     while True:
         if group is not None:
             kill_group(os.fsencode(group))
         left = marked(mark_of(record, key), session, since)
+        # A process that is ending has lost its mark before it is dead.
+        left.update((each.pid, each) for each in killed.values() if is_alive(each.pid, each.start))
         if group is not None:
             left.update((each.pid, each) for each in group_members(group))
         if not left or time.monotonic() > until:
@@ -274,6 +279,7 @@ def bury(record: Path, key: str, started: StartRecord | None) -> None:
             # Killed in one sweep, none has the time to see another one die and start it anew.
             send(each.pid, each.start, 19)
         send_all(left.values(), _SIGKILL)
+        killed |= left
         _await_end(list(left))
     for path in (group, None if started is None else started.memory_group):
         if path is not None:
