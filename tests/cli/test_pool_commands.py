@@ -196,7 +196,8 @@ def test_who_means_a_cluster_means_those_of_its_jobs_that_are_there(desk: Desk) 
 def test_a_machine_tells_of_the_daemons_that_it_is_to_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     home = Home(tmp_path / "home")
     home.make()
-    (home.run / "contact.json").write_text(json.dumps({"roles": ["node"]}))
+    # Each daemon is a child of the master.
+    (home.run / "contact.json").write_text(json.dumps({"roles": ["node"], "pid": os.getppid()}))
     (home.run / "node.pid").write_text(str(os.getpid()))
     assert main(["status", "--daemons", "--home", str(home.path)]) == 0
     assert capsys.readouterr().out.splitlines()[0] == f"node     runs, pid {os.getpid()}"

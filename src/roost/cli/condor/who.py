@@ -78,7 +78,10 @@ def _state(home: Home) -> dict[str, Any]:
     ad: dict[str, Any] = {}
     pids = {"MASTER": int(contact["pid"]), **{name: _pid(home, role) for name, role in _ROLES.items()}}
     for name, pid in pids.items():
-        living = master_runs(contact) if name == "MASTER" else daemon_of(home, contact, _ROLES[name]) > 0
+        try:
+            living = master_runs(contact) if name == "MASTER" else daemon_of(home, contact, _ROLES[name]) > 0
+        except PermissionError:
+            raise ToolError(f"Error: only the user who runs the pool in {home.path} may see its daemons") from None
         if not living and name != "MASTER" and not (home.run / f"{_ROLES[name]}.pid").exists():
             continue
         ad[name] = "Alive" if living else "Dead"
