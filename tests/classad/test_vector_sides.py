@@ -9,6 +9,8 @@ import pytest
 
 from roost.classad import ClassAd, Expr, FixedWorld
 from roost.classad.vector import Table
+from roost.classad.vector import table as table_module
+from roost.classad.vector.compiler import compile_vector
 
 WORLD = FixedWorld(instant=1_700_000_000.0)
 CELLS = (1, 2.5, True, "text", "=TARGET.Value + 1", "=Nothing", "=[a = 1].a + TARGET.Value", "=error", "=Rank")
@@ -33,11 +35,25 @@ def drawn(seed: int) -> tuple[Table, dict[int, ClassAd], ClassAd]:
 @pytest.mark.parametrize("seed", range(15))
 def test_both_sides_of_a_match_are_what_matching_asks(seed):
     table, ads, job = drawn(seed)
-    accepted, accepts = table.sides(job, WORLD)
-    for row, ad in enumerate(ads.values()):
-        assert bool(accepted[row]) == ad.matches(job, WORLD)
-        assert bool(accepts[row]) == ("Requirements" in ad and job.matches(ad, WORLD))
-    assert (accepted & accepts == table.match(job, WORLD)).all()
+    # The first time few rows are asked one by one, then the expression is compiled.
+    for _ in range(2):
+        accepted, accepts = table.sides(job, WORLD)
+        for row, ad in enumerate(ads.values()):
+            assert bool(accepted[row]) == ad.matches(job, WORLD)
+            assert bool(accepts[row]) == ("Requirements" in ad and job.matches(ad, WORLD))
+        assert (accepted & accepts == table.match(job, WORLD)).all()
+
+
+def test_what_is_asked_once_of_few_rows_is_not_compiled(monkeypatch):
+    compiled = []
+    monkeypatch.setattr(table_module, "compile_vector", lambda tree: compiled.append(tree) or compile_vector(tree))
+    few, many = ({n: ClassAd(Number=n, Requirements=True) for n in range(size)} for size in (32, 33))
+    job = ClassAd(Requirements=cell("=TARGET.Number > 7 && TARGET.Number < 9"))
+    for ads, times in ((few, [0, 1, 1]), (many, [2, 2])):
+        table = Table(ads.items())
+        for expected in times:
+            assert np.flatnonzero(table.sides(job, WORLD)[0]).tolist() == [8]
+            assert len(compiled) == expected
 
 
 @pytest.mark.parametrize("seed", range(15))

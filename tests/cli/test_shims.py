@@ -74,3 +74,27 @@ def test_modules_are_packages_beside_a_link_to_this_copy_of_roost(
     assert sorted(each.name for each in tmp_path.iterdir()) == ["classad", "classad2", "htcondor", "htcondor2", "roost"]
     assert (tmp_path / "roost").resolve() == Path(shims.__file__).resolve().parents[1]
     assert (tmp_path / "htcondor2" / "dags" / "__init__.py").exists()
+
+
+def test_grid_engines_users_find_its_commands_and_its_root(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    home = tmp_path / "a pool"
+    monkeypatch.setenv("ROOST_HOME", str(home))
+    arguments = ["shims", "gridengine", "--dir", str(tmp_path / "bin"), "--shell", "sh"]
+    assert main(arguments) == 2
+    assert f"there is no pool in {home}" in capsys.readouterr().err
+    home.mkdir()
+    common = home / "gridengine/default/common"
+    assert main(arguments) == 0
+    words = capsys.readouterr().out
+    (common / "sge_request").write_text("-l h_rt=1:0:0\n")
+    assert main(arguments) == 0
+    assert (common / "sge_request").read_text() == "-l h_rt=1:0:0\n"
+    script = f'{words}command -v qsub; cat "$SGE_ROOT/$SGE_CELL/common/act_qmaster"; qsub -help | head -2'
+    done = subprocess.run(["sh", "-c", script], capture_output=True, text=True, check=True)
+    qsub, qmaster, *usage = done.stdout.splitlines()
+    assert qsub == str(tmp_path / "bin/qsub") and qmaster and usage == ["SGE 8.1.9", "usage: qsub [options]"]
+    plain = f'. "{common}/settings.sh"; command -v qsub; echo "$SGE_ROOT"'
+    done = subprocess.run(["sh", "-c", plain], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines() == [qsub, str(home / "gridengine")]

@@ -55,6 +55,7 @@ VERBATIM = (
     "Can't allocate",
     "can't delete configuration",
     "can't resolve hostname",
+    "can't resolve host name",
     "can't get subordinated by itself",
 )
 _BANNED = [(re.compile(pattern, re.MULTILINE | re.IGNORECASE), better) for pattern, better in BANNED.items()]

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from roost.classad import ClassAd, FixedWorld
-from roost.explain.edits import Kind, Matcher, when_free
+from roost.explain.causes import Cause, causes_of
+from roost.explain.edits import Kind, Matcher, whole_of
 from roost.explain.refusals import refusing
 from roost.explain.verdict import Verdict, verdict
 from roost.policy.explain import explain
@@ -22,12 +23,12 @@ def ad(text: str, **more: Any) -> ClassAd:
     return found
 
 
-def found(job: ClassAd, *slots: ClassAd, policy: str = "") -> Verdict:
+def found(job: ClassAd, *slots: ClassAd, policy: str = "", cause: str = "job-requirements") -> Verdict:
     names = [str(slot["Name"]) for slot in slots]
     source = {"name": "NEGOTIATOR_PE_RESOURCE_EXPR", "text": policy, "place": ""} if policy else None
     record = {
         "at": 0.0, "zone_offset_s": 0, "text": "no match found", "slots": len(slots), "served": [],
-        "causes": [{"cause": "job-requirements", "count": len(slots), "slots": names}],
+        "causes": [{"cause": cause, "count": len(slots), "slots": names}],
         "sources": {"pool-policy-resource": source},
     }  # fmt: skip
     return verdict(job, record, dict(zip(names, slots, strict=True)), lambda name: {})
@@ -80,8 +81,10 @@ def test_no_change_is_offered_where_the_owner_alone_decides() -> None:
 def test_a_partitionable_slot_that_is_too_full_is_told_from_one_that_is_too_small() -> None:
     slot = ad("true", **SLOT, PartitionableSlot=True, TotalSlotMemory=4000, TotalSlotCpus=2)
     test = Matcher(world=WORLD, policies=())
-    assert when_free(ad("TARGET.Memory >= 3000"), slot, test)
-    assert not when_free(ad("TARGET.Memory >= 5000"), slot, test)
+    whole = whole_of(slot)
+    assert whole is not None and whole_of(ad("true", **SLOT)) is None
+    assert test.fits(ad("TARGET.Memory >= 3000"), whole)
+    assert not test.fits(ad("TARGET.Memory >= 5000"), whole)
     full = found(ad("TARGET.Memory >= RequestMemory", RequestMemory=3000), slot)
     assert (full.when_free, full.edit, full.nearest) == (["slot1@m"], None, None)
 
@@ -104,3 +107,46 @@ def test_no_change_of_a_fixed_attribute_is_offered() -> None:
     fixed = explain('Idle > 9 || State != "Owner"', mine, fixed=("STATE",))
     assert [each.subject for each in free.changes] == ["Idle"] == [each.subject for each in fixed.changes]
     assert explain('State != "Owner"', mine, fixed=("state",)).changes == ()
+
+
+def parts() -> tuple[ClassAd, ClassAd]:
+    """A partitionable slot of 4 cores and 2 GPUs, and the dynamic slot that has half of the cores and all GPUs."""
+    shared = {"START": True, "WithinResourceLimits": True}
+    rest = ad(
+        "START && WithinResourceLimits", Name="slot1@m", SlotType="Partitionable", PartitionableSlot=True,
+        Cpus=2, GPUs=0, TotalSlotCpus=4, TotalSlotGPUs=2, **shared,
+    )  # fmt: skip
+    used = ad("START && WithinResourceLimits", Name="slot1_1@m", SlotType="Dynamic", Cpus=2, GPUs=2, **shared)
+    for each in (rest, used):
+        each.set("WithinResourceLimits", "TARGET.RequestCpus <= MY.Cpus && TARGET.RequestGPUs <= MY.GPUs")
+    return rest, used
+
+
+NEEDS = "TARGET.Cpus >= RequestCpus && TARGET.GPUs >= RequestGPUs"
+
+
+@pytest.mark.parametrize("cause", ["job-requirements", "slot-requirements"])
+@pytest.mark.parametrize(("cpus", "gpus"), [(1, 1), (4, 0), (4, 2)])
+def test_what_others_have_of_a_slot_is_waited_for(cpus: int, gpus: int, cause: str) -> None:
+    requirements = NEEDS if cause == "job-requirements" else "true"
+    why = found(ad(requirements, RequestCpus=cpus, RequestGPUs=gpus), *parts(), cause=cause)
+    assert why.when_free == ["slot1@m"]
+    assert (why.edit, why.nearest, why.others) == (None, None, [])
+    assert not {Cause.NO_SUCH_RESOURCE, Cause.REQUEST_TOO_LARGE} & set(causes_of(why))
+
+
+def test_a_request_that_is_larger_than_all_of_a_slot_is_lowered_to_all_of_it() -> None:
+    why = found(ad(NEEDS, RequestCpus=1, RequestGPUs=3), *parts())
+    assert why.edit is not None and (why.edit.slot, why.others, why.when_free) == ("slot1@m", [], [])
+    assert [(each.attribute, each.text) for each in why.edit.changes] == [("RequestGPUs", "2")]
+    assert why.nearest is not None and why.nearest.changes == ["TARGET.GPUs were >= 3 (is 2)"]
+
+
+def test_what_is_required_of_units_is_not_just_left_out() -> None:
+    job = ad(
+        f"{NEEDS} && countMatches(MY.RequireGPUs, TARGET.AvailableGPUs) >= RequestGPUs", RequestCpus=1, RequestGPUs=1
+    )
+    job.set("RequireGPUs", "Capability > 5")
+    why = found(job, *parts())
+    assert (why.edit, why.others) == (None, [])
+    assert Cause.NO_SUCH_RESOURCE not in causes_of(why)

@@ -20,9 +20,33 @@ from roost.explain.slot import fetching
             {"LastFetchWorkSpawned": 980, "LastFetchWorkCompleted": 980, "NextFetchWorkDelay": 300},
             ["ended 00:00:20 ago, and runs again 300 s after that at the earliest."],
         ),
+        (
+            {"LastFetchWorkSpawned": 980, "LastFetchWorkCompleted": 980, "NextFetchWorkDelay": 1,
+             "FetchWorkFailures": 4, "FetchWorkPausedUntil": 1020},
+            ["ended 00:00:20 ago. The last 4 fetched jobs could not be started: it does not run again for 00:00:20."],
+        ),
+        (
+            {"LastFetchWorkSpawned": 980, "LastFetchWorkCompleted": 980, "FetchWorkProblem": "/h/f: it is no ad."},
+            ["ended 00:00:20 ago. Nothing came of it: /h/f: it is no ad."],
+        ),
+        (
+            {"LastFetchWorkSpawned": 990, "LastFetchWorkCompleted": 980, "FetchWorkProblem": "/h/f: it is no ad."},
+            ["fetches no other work. Nothing came of the call before: /h/f: it is no ad."],
+        ),
+        (
+            {"LastFetchWorkSpawned": 980, "LastFetchWorkCompleted": 980, "FetchWorkFailures": 1,
+             "FetchWorkPausedUntil": 1020, "FetchWorkProblem": "no such program"},
+            ["The last fetched job could not be started: it does not run again for 00:00:20. "
+             "Nothing came of it: no such program."],
+        ),
+        (
+            {"LastFetchWorkSpawned": 980, "LastFetchWorkCompleted": 980, "NextFetchWorkDelay": 1,
+             "FetchWorkFailures": 1, "FetchWorkPausedUntil": 985},
+            ["ended 00:00:20 ago, and runs again 1 s after that at the earliest."],
+        ),
     ],
-)
-def test_a_hook_that_hangs_is_told_from_one_that_found_nothing(ad: dict[str, int], says: list[str]) -> None:
+)  # fmt: skip
+def test_a_hook_that_hangs_is_told_from_one_that_found_nothing(ad: dict[str, object], says: list[str]) -> None:
     hook = fetching(ClassAd(ad), 1000.0)
     lines = [] if hook is None else [fetching_text(hook)]
     assert len(lines) == len(says) and all(text in line for text, line in zip(says, lines, strict=True))

@@ -113,3 +113,35 @@ def test_slots_that_several_causes_keep_from_a_job_are_told_apart() -> None:
     )
     said = [each.text for each in remedies(found, set())]
     assert "Wait until other jobs of group g end, or ask the administrator to raise GROUP_QUOTA_g." in said
+
+
+@pytest.mark.parametrize(
+    ("limit", "wanted", "said", "remedy"),
+    [
+        (
+            3.0,
+            5.0,
+            "Concurrency limit m is 3, and this job needs 5.",
+            "In concurrency_limits request at most 3 of m, or ",
+        ),
+        (0.0, 1.0, "Concurrency limit m is 0, and this job needs 1.", "In concurrency_limits leave m out, or "),
+        (3.0, 2.0, "Concurrency limit m: 2 of 3 are in use.", "Wait until other jobs give it back, or "),
+    ],
+)
+def test_nobody_waits_for_more_than_a_concurrency_limit_allows(
+    limit: float, wanted: float, said: str, remedy: str
+) -> None:
+    in_use = min(2.0, limit)
+    each = {"name": "m", "limit": limit, "in_use": in_use, "wanted": wanted}
+    found = record(besides={"concurrency-limit:m": 1}, limits=[each])
+    assert list(limits(found)) == [said]
+    told = remedies(found, set())
+    assert told[0].text == f"{remedy}ask the administrator to raise M_LIMIT."
+    # The order among one's own jobs matters only to those that can run.
+    assert any("JobPrio" in each.text for each in told) is (wanted <= limit)
+
+
+def test_nobody_waits_for_jobs_of_a_group_that_may_have_none() -> None:
+    group = {"name": "g", "quota": 0.0, "allocated": 0.0, "used": 0.0, "accepts": False}
+    told = remedies(record(group=group), {"occupied"})
+    assert [each.text for each in told] == ["Ask the administrator to raise GROUP_QUOTA_g."]

@@ -150,6 +150,40 @@ def test_a_job_without_a_log_tells_its_evictions_and_later_starts_from_the_slots
     assert next(each.why for each in story if each.what.startswith("left")) == ("by root",)
 
 
+def test_a_job_without_a_log_that_was_tried_again_in_one_second_finishes_last_with_its_status() -> None:
+    records = [
+        slot(100.1, "Claimed/Idle", "Claimed/Busy"),
+        slot(100.2, "Claimed/Busy", "Claimed/Cleaning"),
+        slot(100.3, "Claimed/Idle", "Claimed/Busy"),
+        slot(100.4, "Claimed/Busy", "Claimed/Cleaning"),
+    ]
+    ad = ClassAd({"QDate": 90, "JobStartDate": 100, "CompletionDate": 100, "JobStatus": 4, "ExitCode": 3})
+    story = job_story("1.0", ad, events=[], records=records, decisions=[], kept_out=[])
+    assert [each.what for each in story if each.kind == "job"] == [
+        "submitted",
+        "started for the first time",
+        "left slot1@m; it waits again",
+        "started again on slot1@m",
+        "finished with status 3",
+    ]
+    ad.update({"ExitBySignal": True, "ExitSignal": 9})
+    story = job_story("1.0", ad, events=[], records=records, decisions=[], kept_out=[])
+    assert [each.what for each in story if each.kind == "job"][-1] == "killed by signal 9"
+
+
+def test_a_job_without_a_log_that_was_held_and_released_did_not_wait_in_between() -> None:
+    records = [
+        slot(100.5, "Claimed/Idle", "Claimed/Busy"),
+        slot(102.0, "Claimed/Busy", "Claimed/Cleaning"),
+        slot(120.3, "Claimed/Idle", "Claimed/Busy"),
+    ]
+    ad = ClassAd({"QDate": 90, "JobStartDate": 100, "JobStatus": 2})
+    orders = [decision(101.9, "hold", "hold"), decision(119.0, "command", "release: by ann")]
+    story = job_story("1.0", ad, events=[], records=records, decisions=orders, kept_out=[])
+    (left,) = [each for each in story if each.what.startswith("left")]
+    assert left.what == "left slot1@m; it is on hold"
+
+
 def test_a_job_that_takes_its_time_to_leave_has_the_order_before_the_eviction() -> None:
     told = lines(
         logged((10, SUBMITTED), (10, STARTED), (30, log.JobEvicted(reason="vacated"))),

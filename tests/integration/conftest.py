@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from tests.integration.kit import Pool, running
+from tests.integration.servers import Servers
 
 if sys.platform != "linux":
     pytest.skip("jobs run on Linux only", allow_module_level=True)
@@ -32,3 +33,17 @@ def start(tmp_path: Path) -> Iterator[Callable[..., Pool]]:
             return stack.enter_context(running(tmp_path / name, config, **options))
 
         yield begin
+
+
+@pytest.fixture
+def servers(tmp_path: Path) -> Iterator[Servers]:
+    """Three message servers."""
+    place = tmp_path / "servers"
+    place.mkdir()
+    found = Servers(place)
+    try:
+        for number in range(3):
+            found.start(number)
+        yield found
+    finally:
+        found.end()

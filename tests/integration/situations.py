@@ -149,6 +149,7 @@ CLAIM_WORKLIFE = 0
 NUM_SLOTS = 2
 NEGOTIATOR_INTERVAL = 1
 NEGOTIATOR_PE_JOB_ONLY_EXPR = MY.Secret =?= true
+NEGOTIATOR_JOB_CONSTRAINT = Unwanted =!= true
 NEGOTIATOR_PE_RESOURCE_EXPR = TARGET.Kind =!= "student" && (TARGET.Odd =!= true || TARGET.RequestMemory < "x")
 NEGOTIATOR_PE_JOB_EXPR = MY.Pinned =!= true || TARGET.SlotID == 1
 NEGOTIATOR_PE_STARTD_ONLY_EXPR = Broken =?= true
@@ -365,9 +366,14 @@ SITUATIONS: Final = (
         says=("Concurrency limit licence: 1 of 1 are in use.", "LICENCE_LIMIT"), remedy="limit", cure=_remove_others,
     ),
     Situation(
+        name="more of a concurrency limit than there is", job="concurrency_limits = licence:2",
+        cause="concurrency-limit", says=("Concurrency limit licence is 1, and this job needs 2.",), remedy="limit",
+        never=("Wait until", *NO_SLOT_HELPS), cure=(("edit", "{job}", "--set", 'ConcurrencyLimits="licence:1"'),),
+    ),
+    Situation(
         name="a group's quota", job="accounting_group = group_small", cause="group-quota",
         says=("Group group_small uses 0 of its quota of 0", "GROUP_QUOTA_group_small"),
-        remedy="limit", never=NO_SLOT_HELPS,
+        remedy="limit", never=("Wait until", *NO_SLOT_HELPS),
     ),
     Situation(
         name="a user's ceiling", alone=True,
@@ -557,6 +563,11 @@ SITUATIONS: Final = (
         cure=(("edit", "{job}", "--set", "Secret=false"),),
     ),
     Situation(
+        name="NEGOTIATOR_JOB_CONSTRAINT leaves the job out", pool="policy", job="+Unwanted = true",
+        cause="job-constraint", says=("NEGOTIATOR_JOB_CONSTRAINT = Unwanted =!= true [",), remedy="policy",
+        never=("were not considered", *NO_SLOT_HELPS), cure=(("edit", "{job}", "--set", "Unwanted=false"),),
+    ),
+    Situation(
         name="the pool's policy on pairs, from the machine's side", pool="policy", job='+Kind = "student"',
         cause="pool-policy", says=("2  forbidden by the pool's policy", "TARGET.Kind"), remedy="policy",
         cure=(("edit", "{job}", "--set", 'Kind="staff"'),),
@@ -582,6 +593,11 @@ SITUATIONS: Final = (
         before=_another("request_memory = 2000", JobStatus=2),
         says=("too little of it is free", "with retirement time left"), never=("Lower request", "Closest"),
         remedy="wait", cure=_remove_others, alone=True,
+    ),
+    Situation(
+        name="all cores of a slot are requested, and others have some", pool="parts", job="request_cpus = 4",
+        cause="retirement", before=_another("request_cpus = 1", JobStatus=2), says=("too little of it is free",),
+        never=("Lower request", "Closest", "policy of its owner"), remedy="wait", cure=_remove_others, alone=True,
     ),
     Situation(
         name="the whole slot is too small", pool="parts", job="request_memory = 9000", cause="request-too-large",

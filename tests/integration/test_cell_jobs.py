@@ -21,14 +21,25 @@ def node(pool: Pool) -> str:
     return str(json.loads((pool.home / "run" / "contact.json").read_text())["node"])
 
 
-def cell(pool: Pool, place: Path, *, slots: int = 4, complexes: str = "", glob: str = "", **queue: str) -> None:
-    """Give a pool a cell of one host, the machine of the pool, with all.q."""
+def cell(
+    pool: Pool,
+    place: Path,
+    *,
+    slots: int = 4,
+    complexes: str = "",
+    glob: str = "",
+    hosts: tuple[str, ...] = (),
+    **queue: str,
+) -> None:
+    """Give a pool a cell with all.q on the machine of the pool, and on further hosts."""
     from roost.gridengine.cell import new_cell, write_cell
 
     host = node(pool)
     files = write_cell(new_cell())
-    files["hostgroups/@allhosts"] = f"group_name @allhosts\nhostlist {host}\n"
-    files[f"execution/{host}"] = f"hostname {host}\n" + files["execution/global"].partition("\n")[2]
+    names = (host, *hosts)
+    files["hostgroups/@allhosts"] = f"group_name @allhosts\nhostlist {' '.join(names)}\n"
+    for name in names:
+        files[f"execution/{name}"] = f"hostname {name}\n" + files["execution/global"].partition("\n")[2]
     files["centry"] = files["centry"].rstrip("\n").rpartition("\n")[0] + f"\n{complexes}\n"
     if glob:
         files["execution/global"] = files["execution/global"].replace(
@@ -125,6 +136,10 @@ def test_what_a_cell_cannot_do_is_refused_or_explained(start: Callable[..., Pool
     assert refused.returncode != 0
     assert "the pool has no Grid Engine cell, and the job asks for CellResources" in refused.stderr
     assert pool("cell", "queues") == "the pool has no queue instances; `roost cell import` gives it a cell\n"
+    held = pool.submit("hold = true", "true")
+    edited = pool.try_("edit", f"{held}.0", "--set", 'CellResources="h_rt=60"')
+    assert edited.returncode != 0 and "the pool has no Grid Engine cell" in edited.stderr
+    pool("rm", str(held))
 
     cell(pool, tmp_path / "cell")
     for text, complaint in (
@@ -142,6 +157,20 @@ def test_what_a_cell_cannot_do_is_refused_or_explained(start: Callable[..., Pool
         )
         assert again.returncode != 0 and complaint in again.stderr, (text, again)
     assert json.loads(pool("queue", "--json")) == []
+
+    # An edit is looked at as a submission is.
+    held = pool.submit("hold = true\ncell_resources = h_rt=60", "true")
+    for assignment, complaint in (
+        ('CellResources="nosuch=1"', 'unknown resource "nosuch"'),
+        ('CellQueues="nosuch.q"', 'Job was rejected because job requests unknown queue "nosuch.q"'),
+        ("CellProject=7", "CellProject is not a string"),
+    ):
+        again = pool.try_("edit", f"{held}.0", "--set", assignment)
+        assert again.returncode != 0 and complaint in again.stderr, again
+    pool("edit", f"{held}.0", "--set", 'CellResources="h_rt=90"')
+    assert pool.job(f"{held}.0")["CellResources"] == "h_rt=90"
+    pool("edit", f"{held}.0", "--set", "CellResources=undefined")
+    pool("rm", str(held))
 
     # Jobs without a request are jobs of one slot; others are told why they do not run.
     two = pool.submit("request_cpus = 2", "true")
@@ -193,3 +222,11 @@ def test_a_match_of_an_earlier_revision_is_not_taken(start: Callable[..., Pool],
     gate.touch()
     pool.wait(first)
     assert task(pool.job(f"{first}.0"))["Revision"] == 1
+
+
+def test_knobs_that_a_cell_makes_idle_are_named(start: Callable[..., Pool], tmp_path: Path) -> None:
+    pool = start("NEGOTIATOR_PRE_JOB_RANK = Memory\n")
+    words = "the pool runs by a Grid Engine cell, in which NEGOTIATOR_PRE_JOB_RANK has no effect"
+    assert words not in pool("status", "--daemons")
+    cell(pool, tmp_path / "cell")
+    eventually(lambda: words in pool("status", "--daemons"), "it is said")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -80,6 +81,12 @@ def test_each_slot_has_its_own_source_and_a_hung_crashing_or_babbling_one_blocks
         )
 
     eventually(said, f"the complaints in {log}")
+    # Whoever asks about the slot hears it, too.
+    slots = {keyword: f"slot{number}" for number, keyword in enumerate(bad, 2)}
+    for keyword, problem in (("NOAD", "what it printed is not an ad"), ("CRASH", "was killed by signal 11")):
+        explained = " ".join(pool("explain", "slot", slots[keyword]).split())
+        # The hook may be running again by now.
+        assert re.search(f"Nothing came of (it|the call before): .*{problem}", explained), explained
     assert [line.split()[3] for line in hooks.told("reply")] == ["slot1", "slot1"]
     # The hung hook goes with its daemon, or the end of the pool would find it.
 

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import shutil
 import sqlite3
+import subprocess
+import sys
 import time
 from collections.abc import Callable
 from contextlib import closing
@@ -14,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from roost.cli.up import alive
-from tests.integration.kit import Pool, eventually
+from tests.integration.kit import PATIENCE_S, Pool, eventually
 
 SLEEP = "executable = /bin/sleep\narguments = 600\n"
 
@@ -220,6 +223,24 @@ def test_commands_find_a_pool_whose_run_directory_was_removed(start: Callable[..
     pool.down("--fast")
     assert not alive(master)
     assert not pool.processes()
+
+
+def test_a_database_that_cannot_be_written_is_named_until_it_can(start: Callable[..., Pool]) -> None:
+    pool = start()
+    pid = json.loads(pool("status", "--daemons", "--json"))["schedd"]
+    unlimited = resource.prlimit(pid, resource.RLIMIT_FSIZE, (4096, resource.RLIM_INFINITY))
+    job = pool.work / "job.sub"
+    job.write_text("executable = /bin/true\nqueue\n")
+    # Commands within this process would share its standard streams.
+    words = [sys.executable, "-m", "roost.cli", "submit", "--home", str(pool.home), "--json", str(job)]
+    with subprocess.Popen(words, env=pool.environment, stdout=subprocess.PIPE, text=True) as submission:
+        try:
+            assert "Requests for changes are not answered" in _daemons(pool, "cannot be written")["schedd"]
+        finally:
+            resource.prlimit(pid, resource.RLIMIT_FSIZE, unlimited)
+        out, _ = submission.communicate(timeout=PATIENCE_S)
+    pool.wait(json.loads(out)[0]["cluster"])
+    assert "problems" not in json.loads(pool("status", "--daemons", "--json"))
 
 
 def test_directories_that_were_removed_under_the_pool_are_made_again(start: Callable[..., Pool]) -> None:

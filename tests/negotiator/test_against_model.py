@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from roost.classad.vector import table as table_module
 from roost.negotiator import memory as memory_module
 from roost.negotiator.cycle import negotiate
 from roost.negotiator.memory import Memory
@@ -17,12 +19,18 @@ def given_away(plan: Plan) -> list[tuple[str, str, int, str, str]]:
     return [(each.schedd, each.submitter, each.autocluster, each.slot, each.preempts) for each in plan.matches]
 
 
-@settings(max_examples=250, deadline=None)
-@given(st.integers(0, 10**6))
-def test_a_cycle_gives_what_trying_job_by_job_and_slot_by_slot_gives(seed):
-    pool = make_pool(seed)
-    plan = negotiate(pool.snapshot(), settings=pool.settings, accounts=pool.accounts)
-    assert given_away(plan) == Model(pool.snapshot(), pool.settings, pool.accounts).run()
+@pytest.mark.parametrize("scalar_rows", [0, table_module.SCALAR_ROWS])
+def test_a_cycle_gives_what_trying_job_by_job_and_slot_by_slot_gives(scalar_rows, monkeypatch):
+    monkeypatch.setattr(table_module, "SCALAR_ROWS", scalar_rows)
+
+    @settings(max_examples=200, deadline=None)
+    @given(st.integers(0, 10**6))
+    def holds(seed):
+        pool = make_pool(seed)
+        plan = negotiate(pool.snapshot(), settings=pool.settings, accounts=pool.accounts)
+        assert given_away(plan) == Model(pool.snapshot(), pool.settings, pool.accounts).run()
+
+    holds()
 
 
 @settings(max_examples=60, deadline=None)

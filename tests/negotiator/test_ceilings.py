@@ -125,3 +125,62 @@ def test_a_job_that_is_larger_than_the_ceiling_is_told_so() -> None:
     assert list(limits(answer)) == ["mal@x may use 1 at once (USER_CEILINGS), and this job needs 2."]
     remedy = remedies(answer, set())[0]
     assert remedy.text.startswith("Request less, or ask the administrator to raise the ceiling (USER_CEILINGS)")
+
+
+#: Requests of which a machine makes more than they say, or another thing each time: see `roost.startd.requests`.
+UNCERTAIN: dict[str, tuple[dict[str, Any], int]] = {
+    "no core": ({"RequestCpus": 0}, 2),
+    "less than no core": ({"RequestCpus": -3}, 2),
+    "part of a core": ({"RequestCpus": 0.1}, 2),
+    "nothing said of cores": ({}, 2),
+    "the exact form": ({"RequestCpus": 1, "_condor_RequestCpus": 2}, 1),
+    "more than all in the exact form": ({"RequestCpus": 1, "_condor_RequestCpus": 6}, 0),
+    "drawn by chance": ({"RequestCpus": "random(4)"}, 0),
+    "by the clock": ({"RequestCpus": "int(time()) % 2 == 0 ? 1 : 4"}, 0),
+    "by the slot": ({"RequestCpus": "TARGET.Cpus > 100 ? 4 : 1"}, 0),
+    "from the job alone": ({"RequestCpus": "MY.Threads", "Threads": 1}, 2),
+}
+
+
+@pytest.mark.parametrize("name", list(UNCERTAIN))
+def test_no_request_gets_more_of_partitionable_slots_than_a_ceiling_allows(name: str) -> None:
+    attributes, most = UNCERTAIN[name]
+    ad = job(User="mal@x", ClusterId=1)
+    del ad["RequestCpus"]
+    for each, value in attributes.items():
+        if isinstance(value, str):
+            ad.set(each, value)
+        else:
+            ad[each] = value
+    slots = [partitionable(f"p{number}") for number in range(3)]
+    assert len(cycle(slots, [ad], "USER_CEILINGS = mal=2\n").matches) == most
+
+
+def test_what_machines_round_up_counts_rounded() -> None:
+    slots = [partitionable(f"p{number}") for number in range(3)]
+    for each in slots:
+        each.set("SlotWeight", "Memory")
+    ads = [of_mal(1, RequestMemory=1)]
+    assert len(cycle(slots, ads, "USER_CEILINGS = mal=256\n").matches) == 2
+    text = "USER_CEILINGS = mal=2000\nMODIFY_REQUEST_EXPR_REQUESTMEMORY = quantize(RequestMemory, {1000})\n"
+    assert len(cycle(slots, ads, text).matches) == 2
+
+
+def test_a_custom_resource_that_is_not_requested_does_not_count() -> None:
+    slots = [partitionable(f"p{number}", MachineResources="Cpus Memory Disk GPUs", GPUs=4) for number in range(3)]
+    for each in slots:
+        each.set("SlotWeight", "Cpus + 10 * GPUs")
+    assert len(cycle(slots, [of_mal(1, RequestCpus=1)], "USER_CEILINGS = mal=2\n").matches) == 2
+    assert not cycle(slots, [of_mal(1, RequestCpus=1, RequestGPUs=1)], "USER_CEILINGS = mal=2\n").matches
+
+
+def test_a_whole_slot_that_counts_more_than_the_ceiling_is_not_the_request_s_fault() -> None:
+    plan = cycle([slot("s", Cpus=4)], [of_mal(1, RequestCpus=1)])
+    assert plan.trail is not None and not plan.matches
+    answer = plan.trail.about_request("queue", "mal@x", 0)
+    assert answer is not None
+    said = "mal@x may use 1 at once (USER_CEILINGS), and a slot that would run this job counts as 4."
+    assert list(limits(answer)) == [said]
+    assert [each.text for each in remedies(answer, set())] == [
+        "Ask the administrator to raise the ceiling (USER_CEILINGS)."
+    ]

@@ -78,7 +78,7 @@ def test_every_slot_is_counted_under_the_cause_that_the_cycle_found() -> None:
         "slot-requirements": ["shy"],
         "pool-policy-resource": ["m2"],
         "pool-policy-job": ["m3"],
-        "taken": ["free"],
+        "given": ["free"],
     }
 
 
@@ -114,7 +114,7 @@ def test_an_ad_that_would_shadow_the_policy_is_told_why_it_is_out() -> None:
 def test_a_concurrency_limit_names_itself_with_its_figures() -> None:
     wants = demand("ann@x", (job(ConcurrencyLimits="matlab"), 3))
     answer = about(cycle([slot("a"), slot("b")], wants, text="MATLAB_LIMIT = 1"))
-    assert answer["limits"] == [{"name": "matlab", "limit": 1.0, "in_use": 1.0}]
+    assert answer["limits"] == [{"name": "matlab", "limit": 1.0, "in_use": 1.0, "wanted": 1.0}]
     assert (answer["left"], answer["given"]) == (2, ["a"])
 
 
@@ -178,3 +178,23 @@ def test_a_match_that_its_slot_does_not_tell_of_yet_counts_for_limits_and_ceilin
     assert again.matches == ()
     others = cycle([slot("b"), slot("c")], demand("ann@x", (job(), 3)), text=text, pledges=(match.pledge,))
     assert len(others.matches) == 1
+
+
+def test_a_slot_that_the_request_itself_was_given_is_told_from_one_that_another_got() -> None:
+    plan = cycle([slot("a"), slot("b")], demand("ann@x", (job(), 1)), demand("bob@x", (job(), 1)))
+    for user in ("ann@x", "bob@x"):
+        answer = about(plan, user)
+        found = {each["cause"]: each["slots"] for each in answer["causes"]}
+        assert found["given"] == answer["given"]
+        assert sorted([*found["given"], *found["taken"]]) == ["a", "b"]
+
+
+def test_a_job_that_the_pool_keeps_out_names_the_knob() -> None:
+    text = "NEGOTIATOR_JOB_CONSTRAINT = Forbidden =!= true"
+    answer = about(cycle([slot("a")], demand("ann@x", (job(Forbidden=True), 1)), text=text))
+    assert answer["knob"] == {
+        "name": "NEGOTIATOR_JOB_CONSTRAINT",
+        "text": "Forbidden =!= true",
+        "place": answer["knob"]["place"],
+    }
+    assert answer["causes"] == [] and not answer["given"]

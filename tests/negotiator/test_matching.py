@@ -1,11 +1,15 @@
 from __future__ import annotations
 
+from collections import Counter
+from dataclasses import replace
+
 import pytest
 
 from roost.classad import Expr
 from roost.classad.vector import Table
 from roost.negotiator.limits import maximum, parse_limits
 from roost.negotiator.reach import significant
+from roost.negotiator.serving import FULL_TEXT
 from roost.negotiator.settings import LimitSettings, PolicySettings, Settings
 from tests.negotiator.kit import NOW, claimed, demand, given, job, plan, slot
 
@@ -217,3 +221,14 @@ def test_conditions_that_draw_lots_draw_others_in_each_cycle():
     assert cycles[1] == cycles[2], "a cycle is the same when it is repeated"
     assert len({tuple(each) for each in cycles}) == 3
     assert all(5 <= len(each) <= 35 for each in cycles)
+
+
+def test_a_queue_gets_no_more_slots_than_it_has_room_for() -> None:
+    slots = [slot(f"s{number}") for number in range(4)]
+    bounded = replace(demand("ann", (job(), 1), (job(), 2), schedd="small"), room=2)
+    also = replace(demand("bob", (job(), 1), schedd="small", first=7), room=2)
+    found = plan(slots, bounded, also, demand("eve", (job(), 2), schedd="large"))
+    assert Counter(each.schedd for each in found.matches) == {"small": 2, "large": 2}
+    texts = {number: each.text for (schedd, number), each in found.rejected.items() if schedd == "small"}
+    assert set(texts.values()) == {FULL_TEXT} and texts
+    assert found.rejected.keys() == {("small", number) for number in texts}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 from roost.classad import ClassAd
 from roost.model import starter_effects as sef
 from roost.model.slots import SlotId
@@ -63,7 +65,10 @@ def _ended(made: object, slot: NodeSlot, status: int) -> None:
     failure = ScriptFailure(point=ScriptPoint.EPILOG, status=status)
     report = ExitReport(ending=Ending.EVICT, cause=None, started=True, script_failures=(failure,), attributes=ClassAd())
     host = made.host  # type: ignore[attr-defined]
-    host._order_of_starter(slot, Starter.__new__(Starter), _Taken((sef.ReportExit(report=report),)), NOW)
+    starter = Starter.__new__(Starter)
+    # It runs what its machine configures, not what a queue instance does.
+    starter.state = SimpleNamespace(launch=SimpleNamespace(context=None))  # type: ignore[assignment]
+    host._order_of_starter(slot, starter, _Taken((sef.ReportExit(report=report),)), NOW)
     host._settled(NOW)
 
 

@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+from roost.classad import ClassAd
+from roost.collector.table import Kept
 from roost.negotiator.snapshot import Match
 from roost.negotiator.timing import Wish
 from roost.runtime.central.bookings import HEARD_S, PROMISE_S, Bookings
@@ -156,3 +158,41 @@ def test_a_queue_that_wants_nothing_is_not_asked() -> None:
     bookings = Bookings()
     bookings.wanted(_demand(1, 0), "q", 10.0)
     assert not bookings.questions(500.0, surely=True)
+
+
+def _kept(claim_id: str, **more: Any) -> Kept:
+    return Kept(ClassAd({"MyType": "Machine", "Name": "s1", **more}), 10.0, "n", claim_id)
+
+
+def test_slots_whose_claims_are_over_are_waited_for_until_they_say_so() -> None:
+    bookings, said = Bookings(), {"s1": _kept("<n>#1#2#x", PublicClaimId="<n>#1#1#...")}
+    assert not bookings.awaits_slots(said.get)
+    bookings.wanted(_demand(1, 1, left={"s1": "<n>#1#1#...", "unknown": "<n>#1#7#..."}), "q", 10.0)
+    assert bookings.awaits_slots(said.get)
+    said["s1"] = _kept("<n>#1#1#x")
+    assert bookings.awaits_slots(said.get), "it has not even said that it was claimed"
+    said["s1"] = _kept("<n>#1#3#x")
+    assert not bookings.awaits_slots(said.get)
+
+
+def test_a_slot_that_goes_to_somebody_else_is_not_waited_for_nor_one_for_ever() -> None:
+    bookings, said = Bookings(), {"s1": _kept("s1#1", PublicClaimId="<n>#1#1#...")}
+    bookings.wanted(_demand(1, 2, left={"s1": "<n>#1#1#..."}), "q", 10.0)
+    bookings.await_no_slots()
+    assert not bookings.awaits_slots(said.get)
+    _give(bookings, "s1", 10.0)
+    bookings.wanted(_demand(2, 2, left={"s1": "<n>#1#1#..."}), "q", 10.0)
+    assert not bookings.awaits_slots(said.get)
+
+
+def test_a_queue_is_given_no_more_slots_than_it_may_ask_for() -> None:
+    bookings = Bookings()
+    bookings.wanted(_demand(1, 3), "q", 10.0)
+    assert bookings.room("q") is None
+    bookings.wanted(_demand(2, 3, places=2), "q", 10.0)
+    given = _give(bookings, "s1", 10.0)
+    assert bookings.room("q") == 1
+    _give(bookings, "s2", 10.0)
+    assert bookings.room("q") == 0
+    bookings.wanted(_demand(3, 3, places=1, heard=given.serial), "q", 10.0)
+    assert bookings.room("q") == 0, "one is on its way still"

@@ -190,6 +190,7 @@ def test_costly_expressions_in_jobs_of_one_user_keep_nobody_from_an_answer(tmp_p
                 assert theirs == [7, 7, 7]
             answer = await ask("ann", "overview", constraint="RequestMemory == 7", projection=wanted, rows_max=100)
             assert [row["ProcId"] for row in answer.data] == [0, 1, 2] and answer.text.startswith(warning)
+            assert answer.text.count("1.0 (") == 1, "a job that is asked for twice is named once"
             answer = await ask(user_name(), "act", action="release", constraint="RequestMemory == 7")
             assert answer.ok and answer.data["counts"] == {"ok": 3} and answer.text.startswith(warning)
 

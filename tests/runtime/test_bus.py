@@ -13,9 +13,12 @@ from typing import Any
 
 import pytest
 
-from roost.runtime.bus.client import ROWS_PER_ANSWER, Bus, BusError, BusSettings
+from roost.runtime.bus.answer_pieces import ROWS_PER_ANSWER, pieces
+from roost.runtime.bus.client import Bus, BusError, BusSettings
 from roost.runtime.bus.server import Accounts, NatsServer
 from roost.runtime.home import user_name
+from roost.wire.codec import expect
+from roost.wire.errors import WireError
 from roost.wire.messages import Answer, Ask, Message, ReleaseClaim
 from roost.wire.subjects import Role, Subjects
 
@@ -98,6 +101,24 @@ def test_long_answers_come_whole(place: Place, count: int) -> None:
         await queue.close()
 
     run(work)
+
+
+@pytest.mark.parametrize(
+    "sizes", [[5_000_000] * 3, [10] * 5 + [9_000_000] + [10] * 3, [9_000_000], [4_000_000, 9_000_000]]
+)
+def test_an_answer_with_large_rows_comes_in_messages_that_are_not_too_large(sizes: list[int]) -> None:
+    """One user's large jobs made the queries of all others fail."""
+    rows: list[object] = [{"Big": "x" * size} for size in sizes]
+    sent = [expect(Answer, data) for data in pieces(Answer(data=rows, text="slow"))]
+    assert [each.more for each in sent] == [True] * (len(sent) - 1) + [False]
+    found = [row for each in sent if isinstance(each.data, list) for row in each.data]
+    assert found == [row for row, size in zip(rows, sizes, strict=True) if size < 8_000_000]
+    assert sent[-1].text.startswith("slow") and ("1 left out, larger than" in sent[-1].text) == (len(found) < len(rows))
+
+
+def test_an_answer_without_form_is_a_mistake() -> None:
+    with pytest.raises(WireError, match="has no form"):
+        list(pieces(Answer(data=[1, object()])))
 
 
 def test_a_mistake_of_a_daemon_is_an_answer(place: Place) -> None:

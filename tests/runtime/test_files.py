@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import os
 import stat
 from collections.abc import Callable
@@ -15,6 +16,7 @@ from hypothesis import strategies as st
 from roost.classad import ClassAd
 from roost.model.starter import Output, StarterHold
 from roost.runtime.bus.client import BusError
+from roost.runtime.files.deputy.hands import Hands, Looked
 from roost.runtime.files.input_files import STDERR, STDOUT, input_manifest
 from roost.runtime.files.output_files import Baseline, checkpoint_manifest, output_manifest, output_place, output_remaps
 from roost.runtime.files.transfer import (
@@ -228,6 +230,48 @@ def test_output_is_by_default_what_is_new_or_changed_at_the_top(tmp_path: Path) 
     assert _names(output_manifest(ad, sandbox, baseline)) == [STDOUT, STDERR, "link", "new", "prog2", "touched"]
     ad["TransferOutput"] = ""
     assert _names(output_manifest(ad, sandbox, baseline)) == [STDOUT, STDERR]
+
+
+class _Failing(Hands):
+    """Hands to which one name on a disk does not answer."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def look(self, path: str) -> Looked:
+        if Path(path).name == self.name:
+            raise OSError(errno.EIO, "Input/output error", path)
+        return super().look(path)
+
+
+def test_output_that_cannot_be_looked_at_is_not_left_out(tmp_path: Path) -> None:
+    """The job ended as done, and its user had not got the file."""
+    ad, sandbox = _job(tmp_path)
+    baseline = Baseline.of(sandbox)
+    _tree(sandbox, "new", "other")
+    problem = _problem(output_manifest(ad, sandbox, baseline, hands=_Failing("new")))
+    assert (problem.code, problem.subcode) == (OUT, errno.EIO) and f"cannot read {sandbox}/new" in problem.text
+    with pytest.raises(OSError, match="Input/output error"):
+        Baseline.of(sandbox, _Failing("old"))
+
+
+def test_streams_that_cannot_be_looked_for_are_not_taken_for_absent(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ad, sandbox = _job(tmp_path, TransferOutput="")
+    _tree(sandbox, STDOUT)
+    lstat = os.lstat
+
+    def failing(path: str) -> os.stat_result:
+        if str(path).endswith(STDOUT):
+            raise OSError(errno.EIO, "Input/output error", path)
+        return lstat(path)
+
+    baseline = Baseline.of(sandbox)
+    monkeypatch.setattr(os, "lstat", failing)
+    problem = _problem(output_manifest(ad, sandbox, baseline))
+    monkeypatch.undo()
+    assert (problem.code, problem.subcode) == (OUT, errno.EIO)
 
 
 def test_listed_output_is_just_that(tmp_path: Path) -> None:

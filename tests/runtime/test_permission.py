@@ -16,7 +16,22 @@ ADMINISTRATORS = frozenset(("root", "admin"))
 #: What users may ask for; of `act` the queue looks at each job.
 OF_USERS = {
     Daemon.QUEUE: {
-        *("act", "autocluster", "cell", "cell-log", "history", "overview", "query", "submit", "summary", "under-way"),
+        *(
+            "act",
+            "autocluster",
+            "cell",
+            "cell-clear-usage",
+            "cell-instances",
+            "cell-log",
+            "cell-states",
+            "cell-usage",
+            "history",
+            "overview",
+            "query",
+            "submit",
+            "summary",
+            "under-way",
+        ),
     },
     Daemon.MACHINE: {"ads", "origins", "story", "under-way"},
     Daemon.CENTRAL: {
@@ -26,6 +41,8 @@ OF_USERS = {
         "cycle",
         "explain-job",
         "explain-slot",
+        "cell-hosts",
+        "cell-priorities",
         "queue-instances",
         "under-way",
         "userprio",
@@ -85,8 +102,8 @@ def test_a_refusal_says_what_and_whom_to_ask() -> None:
 
 def test_questions_change_nothing() -> None:
     changing = {
-        "act", "submit", "cell-change", "drain", "cancel-drain", "poll", "reopen", "vacate", "advertise",
-        "userprio-set",
+        "act", "submit", "cell-change", "cell-clear-usage", "cell-instances", "drain", "cancel-drain", "poll", "reopen",
+        "vacate", "advertise", "userprio-set",
     }  # fmt: skip
     assert {name for table in VERBS.values() for name, verb in table.items() if not verb.question} == changing
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
 import logging
+import re
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -12,7 +14,10 @@ from typing import Any
 import pytest
 
 from roost.classad import ClassAd
+from roost.model import starter_events as sev
+from roost.runtime.files.deputies import Deputies, Deputy
 from roost.runtime.node.runner import Runner, _told
+from roost.runtime.processes.accounts import own_account
 from roost.runtime.processes.sandbox import Sandbox
 from roost.wire.subjects import Subjects
 
@@ -82,3 +87,59 @@ def test_a_scratch_directory_in_which_something_was_still_written_is_removed(
         return text
 
     assert asyncio.run(main()) == "" and not list(tmp_path.iterdir())
+
+
+class _Away(Deputy):
+    """A user's deputy that gives one answer to everything."""
+
+    def __init__(self, problem: OSError) -> None:
+        super().__init__(own_account(), Deputies())
+        self.problem = problem
+
+    def _ask(self, deed: str, *arguments: object, data: bytes = b"") -> Any:
+        raise self.problem
+
+
+@pytest.mark.parametrize(
+    ("problem", "is_machines"),
+    [
+        (OSError(errno.ETIMEDOUT, "no answer within 20 s", "dir_1"), False),
+        (OSError(errno.EIO, "the process that acts as ann has ended", "dir_1"), False),
+        (PermissionError(errno.EACCES, "Permission denied for user ann", "dir_1"), False),
+        (OSError(errno.ENOSPC, "No space left on device", "dir_1"), True),
+    ],
+)
+def test_a_user_whose_deputy_is_away_ends_a_run_and_stops_no_machine(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, problem: OSError, is_machines: bool
+) -> None:
+    """The run hung for ever, or the machine took no jobs of anybody for some time."""
+    told: list[Any] = []
+    failed: list[str] = []
+
+    async def nothing(*_: object) -> None:
+        return None
+
+    def order(runner: Runner, number: int, ad: ClassAd) -> None:
+        runner.transfers.hands.make("dir_1", b"", 0o644)
+
+    monkeypatch.setattr("roost.runtime.node.runner.job_order", order)
+
+    async def main() -> None:
+        runner = _runner(tmp_path, [])
+        around: Any = runner.around
+        around.tell, around.failed, around.execute = told.append, failed.append, tmp_path
+        around.moved, around.problem = lambda stage: None, lambda: ""
+        transfers: Any = runner.transfers
+        transfers.hands, transfers.fetch_input = _Away(problem), nothing
+        await runner._input(ClassAd())
+        await runner._start(1, ClassAd())
+        runner.forget()
+
+    asyncio.run(main())
+    first, second = told
+    assert isinstance(first, sev.InputFailed) and first.code is None
+    assert isinstance(second, sev.JobNotStarted) and second.code is None
+    # A time-out loses its file on the way through asyncio; then the directory is named.
+    assert re.fullmatch(rf"cannot read \S+: {problem.strerror}", first.text)
+    assert re.fullmatch(rf"cannot write \S+: {problem.strerror}", second.text)
+    assert len(failed) == (2 if is_machines else 0)

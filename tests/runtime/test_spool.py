@@ -315,3 +315,31 @@ def test_input_and_output_of_as_many_runs_move_as_the_limits_say(tmp_path: Path)
         assert not (await _put(spool, driven.queue, second, item=_item(3), data=b"abc", last=True)).wait
 
     _in_loop(work)
+
+
+def test_a_job_does_not_begin_anew_because_what_it_saved_cannot_be_put_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It started from the beginning, and what it saved next took the place of what it had."""
+    driven = Driven()
+    ((run, node),) = _runs(driven, 1, Iwd=str(tmp_path))
+    job = JobId.read(run.partition("#")[0])
+    directory = tmp_path / "spool"
+    spool = _spool(directory, driven)
+    (directory / f"{job}.old").mkdir()
+    (directory / f"{job}.old" / "state").write_bytes(b"saved")
+
+    def asked() -> Files:
+        answer = asyncio.run(spool.serve(AskFiles(run=run), driven.queue, node))
+        assert isinstance(answer, Files)
+        return answer
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "rename", _fails)
+        answer = asked()
+    assert "cannot put back what the job had saved" in answer.error and answer.subcode == 5
+    assert asked().saved == ["state"]
+
+
+def _fails(path: Path, target: Path) -> None:
+    raise OSError(5, "Input/output error", str(path))

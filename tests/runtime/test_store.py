@@ -8,6 +8,7 @@ import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
+from threading import Timer
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -17,6 +18,7 @@ from sqlalchemy import Connection, create_engine, inspect, text
 from roost.classad import ClassAd, parse_expression
 from roost.classad.values import from_bytes
 from roost.model.audit import AuditKind, AuditRecord
+from roost.runtime import database
 from roost.runtime.database import Database
 from roost.runtime.database_guard import StoreError
 from roost.runtime.queue.store import MIGRATIONS, SCHEMA, Store, count_history
@@ -214,7 +216,8 @@ def test_states_are_kept_under_their_names(url: str) -> None:
 # -- opening ------------------------------------------------------------------------------------------------------
 
 
-def test_one_queue_has_a_database_at_a_time(url: str) -> None:
+def test_one_queue_has_a_database_at_a_time(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(database, "LEFT_S", 0.2)
     store = Store.open(url)
     with pytest.raises(StoreError, match="in use"):
         Store.open(url)
@@ -223,6 +226,12 @@ def test_one_queue_has_a_database_at_a_time(url: str) -> None:
         Store.open(url)
     store.close()
     Store.open(url).close()
+
+
+def test_a_server_that_has_not_noticed_yet_that_a_queue_was_killed_is_waited_for(postgres: str) -> None:
+    store = Store.open(postgres)
+    Timer(0.5, store.close).start()
+    Store.open(postgres).close()
 
 
 def test_a_database_of_an_older_roost_is_brought_up_to_date(url: str) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from roost.classad import ClassAd
+from roost.explain.happenings import of_records
 from roost.model import events as ev
 from roost.runtime.node.transition_log import TransitionLog
 from tests.startd.kit import Hand, job, policy
@@ -37,3 +38,18 @@ def test_transitions_of_one_step_name_the_job_that_leaves_and_the_one_that_begin
     gone = _noted(path, hand, ev.StarterExited()) + _noted(path, hand, ev.FetchedWorkOffered(job_ad=None))
     assert gone[0] == ("12", "/bin/y")
     assert gone[-1] == ("1", None)
+
+
+def test_a_claim_that_ends_at_once_says_why(tmp_path: Path) -> None:
+    hand = Hand()
+    hand.poll(1)
+    hand.run(job(ClusterId=1, ProcId=0, JobLeaseDuration=20))
+    log, before = TransitionLog(tmp_path / "transitions.jsonl", configured("")), hand.state
+    for taken in hand.fire(ev.Timer.LEASE, 20).transitions:
+        log.note(1, before, hand.state, taken)
+    log.write(explained=True)
+    told = [happening.what for happening in of_records(log.read())]
+    assert told == [
+        "Claimed/Busy → Claimed/Retiring: hard kill ordered: Claim lease expired (job 1.0)",
+        "Claimed/Retiring → Preempting/Killing: hard kill ordered: Claim lease expired (job 1.0)",
+    ]

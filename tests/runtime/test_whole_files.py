@@ -9,6 +9,7 @@ import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -130,3 +131,11 @@ def test_names_of_runs_are_names_of_files_each_its_own() -> None:
     assert len(set(names)) == len(runs)
     assert not [name for name in names if set(name) & set("/# @")]
     assert len(file_name("x/" * 2000)) < 200
+
+
+def test_a_state_directory_says_when_its_disk_is_full(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    home = Home(tmp_path)
+    monkeypatch.setattr(os, "statvfs", lambda path: SimpleNamespace(f_bavail=1, f_blocks=9))
+    assert home.full() == ""
+    monkeypatch.setattr(os, "statvfs", lambda path: SimpleNamespace(f_bavail=0, f_blocks=9))
+    assert f"the disk of {tmp_path} is full" in home.full()

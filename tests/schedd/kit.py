@@ -37,6 +37,13 @@ class Source:
     def differences(self, index: int) -> dict[str, Any]:
         return {name: values[index % len(values)] for name, values in self.own.items()}
 
+    def mistake(self, index: int) -> str:
+        return ""
+
+    @property
+    def longest(self) -> int:
+        return 0
+
     def to_data(self) -> Any:
         return self
 

@@ -99,6 +99,12 @@ def _check_claims(queue: Queue, disk: Disk) -> None:
         assert claim.id == claim_id
         if claim.stage is Stage.ASKED:
             assert not claim.run
+        gang = claim.gang
+        if gang is not None:
+            assert claim in gang.claims and gang.master in gang.claims
+            assert all(claims.get(each.id) is each and each.gang is gang for each in gang.claims)
+            assert claim is gang.master or not claim.run
+            assert (claim.stage in (Stage.ASKED, Stage.IDLE)) <= (not gang.master.run), "a gang begins as a whole"
         kept = disk.claims.get(claim_id)
         assert claim.unwanted or (kept.run if kept is not None else "") == claim.run
     assert set(disk.claims) <= set(claims), "what is kept is held"

@@ -6,17 +6,24 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from roost.classad import ClassAd, parse_expression
 from roost.config import MemoryHost, load_text
+from roost.model.codes import HoldCode
 from roost.schedd import events as ev
 from roost.schedd.admission import ONE_BY_ONE_MAX, admission
 from roost.schedd.changes import PutCluster, PutJob
 from roost.schedd.configured import queue_settings
 from roost.schedd.effects import Reply
 from roost.schedd.identifiers import JobId
+from roost.schedd.limits import NAMES_MAX
 from roost.schedd.queue import Queue, Step
-from tests.schedd.kit import source
+from roost.schedd.status import ON_MACHINE, STATUSES, JobStatus
+from roost.schedd.submit import planning
+from tests.schedd.kit import Driven, source
+from tests.schedd.submit.machine import with_items
 
 
 def queue(text: str) -> Queue:
@@ -230,6 +237,112 @@ def test_jobs_compete_in_the_name_that_policies_see() -> None:
     edited(target, "ann", AccountingGroup="b.ann")
     ads = {name: ad["IdleJobs"] for name, ad in target.submitter_ads().items()}
     assert ads == {"a.ann@q@here": 1, "b.ann@q@here": 2, "ann@q@here": 1}
+
+
+def test_a_user_is_in_a_thousand_accounting_groups_at_most() -> None:
+    """More of them filled the queue's word to the matchmaker, and nobody's jobs began any more."""
+    target = queue("")
+    many = tuple(f"g{number}" for number in range(NAMES_MAX))
+    assert submit(target, source(NAMES_MAX, own={"AccountingGroup": many}))[0].ok
+    reply, _ = submit(target, source(1, AccountingGroup="one.more"))
+    assert not reply.ok and reply.text == "jobs of ann would be in more than 1000 accounting groups"
+    assert submit(target, source(1))[0].ok
+    assert submit(target, source(2, own={"AccountingGroup": ("g7", "g8")}))[0].ok
+    assert submit(target, source(1), owner="bob")[0].ok
+    assert edited(target, "ann", AccountingGroup="another").data["refused"] == {"1.0": "too-many-groups"}
+    assert edited(target, "ann", AccountingGroup="g7").ok
+    # Those whose jobs have left count no longer.
+    jobs = tuple(JobId(1, proc) for proc in range(10, 20))
+    target.step(ev.Acted(action=ev.Action.REMOVE, jobs=jobs, user="ann", superuser=False, reply_to="r"), 1002.0)
+    assert submit(target, source(1, AccountingGroup="one.more"))[0].ok
+
+
+def test_groups_counted_anew_are_those_of_all_jobs_of_a_cluster() -> None:
+    target = queue("")
+    submit(target, source(2, AccountingGroup="g"), source(1))
+    assert edited(target, "ann", AccountingGroup="h").ok
+    present = target.holder.present
+    present.names.clear()
+    assert present.takes_names(target.book, "ann", set())
+    assert present.names["ann"] == {"g@q@here", "h@q@here"}
+
+
+def test_the_name_of_a_group_has_a_length() -> None:
+    target = queue("")
+    for each in (source(1, AccountingGroup="g" * 257), source(2, own={"AccountingGroup": ("g", "g" * 257)})):
+        reply, _ = submit(target, each)
+        assert not reply.ok and "AccountingGroup has 257 characters" in reply.text
+    assert submit(target, source(1, AccountingGroup="g" * 256))[0].ok
+    assert edited(target, "ann", AccountingGroup="g" * 257).data["refused"] == {"1.0": "group-too-long"}
+
+
+def test_the_ad_of_a_job_finds_room_in_messages() -> None:
+    target = queue("")
+    large = {f"A{number}": "x" * 999_000 for number in range(3)}
+    assert submit(target, source(1, **large))[0].ok
+    reply, _ = submit(target, source(1, **large, B="x" * 10_000))
+    assert not reply.ok and "its ad has 30" in reply.text and "3000000 is the most" in reply.text
+    assert edited(target, "ann", B="x" * 20_000).data["refused"] == {"1.0": "too-large"}
+    assert edited(target, "ann", B="x" * 200).ok
+
+
+def test_the_job_with_the_longest_item_counts_not_the_first_alone() -> None:
+    lines = "".join(f'+B{number} = "$(x)"\n' for number in range(8))
+    reply, _ = submit(queue(""), with_items(lines, "a", "b" * 900_000, "c"))
+    assert not reply.ok
+    assert "its ad has 72" in reply.text and "(job 1 of the cluster)" in reply.text
+
+
+def test_a_job_that_nobody_looked_at_is_held_when_it_would_start_with_what_is_wrong(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(planning, "TRIED_MAX", 1)
+    driven = Driven()
+    number = driven.submit(with_items('arguments = "$(x)"', "first", "'one", "longer one"))
+    assert driven.start().id.proc == 0
+    asked = driven.match()
+    assert asked is not None
+    driven.answer(asked)
+    assert driven.start().id.proc == 2
+    ad = driven.queue.book.clusters[number].ad_of(1)
+    assert (ad["JobStatus"], ad["HoldReasonCode"]) == (JobStatus.HELD, HoldCode.JOB_POLICY_UNDEFINED)
+    assert "not what its description says" in str(ad["HoldReason"]) and "arguments" in str(ad["HoldReason"])
+
+
+def test_a_job_that_small_edits_have_made_too_large_is_held_when_it_would_start() -> None:
+    driven = Driven()
+    number = driven.submit(source(1))
+    for each in range(310):
+        driven.act(ev.Action.EDIT, JobId(number, 0), **{f"A{each}": "x" * 9_900})
+    asked = driven.match()
+    assert asked is not None
+    driven.answer(asked)
+    ad = driven.queue.book.clusters[number].ad_of(0)
+    assert ad["JobStatus"] == JobStatus.HELD and "3000000 is the most" in str(ad["HoldReason"])
+
+
+def test_a_job_that_is_not_what_its_description_says_is_not_taken() -> None:
+    taken = with_items("request_memory = $(x)", "2", "3", "4")
+    (batch,) = taken.batches
+    # As a client may write it that looks at nothing.
+    wrong = replace(taken, batches=(replace(batch, rows=(("2",), ("3 0",), ("4",)), _forms=None),))
+    reply, _ = submit(queue(""), wrong)
+    assert not reply.ok and "RequestMemory = 3 0" in reply.text and "(job 1 of the cluster)" in reply.text
+
+
+@given(st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from(list(STATUSES)[1:])), min_size=1, max_size=12))
+def test_submitters_are_told_how_many_jobs_they_have(jobs: list[tuple[str, JobStatus]]) -> None:
+    target = queue("")
+    submit(target, source(len(jobs), own={"AccountingGroup": tuple(name for name, _ in jobs)}))
+    target.book.waiting()
+    target.book.clusters[1].statuses[:] = bytes(int(status) for _, status in jobs)
+    words = {JobStatus.IDLE: "IdleJobs", JobStatus.HELD: "HeldJobs"} | dict.fromkeys(ON_MACHINE, "RunningJobs")
+    wanted: dict[str, dict[str, int]] = {}
+    for name, status in jobs:
+        if status in words:
+            ad = wanted.setdefault(f"{name}@q@here", dict.fromkeys(("IdleJobs", "RunningJobs", "HeldJobs"), 0))
+            ad[words[status]] += 1
+    assert target.submitter_ads() == wanted
 
 
 def test_what_the_queue_counts_is_changed_by_its_super_users_only() -> None:

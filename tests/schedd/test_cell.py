@@ -5,9 +5,11 @@ from __future__ import annotations
 import pytest
 
 from roost.classad import ClassAd
+from roost.schedd import changes as ch
 from roost.schedd import effects as ef
 from roost.schedd import events as ev
 from roost.schedd.holder import GRANTED_S
+from roost.schedd.identifiers import JobId
 from tests.schedd.kit import Driven, ad_of_slot, source
 
 
@@ -78,3 +80,62 @@ def test_a_claim_of_before_a_restart_serves_no_other_job() -> None:
     ended = queue.end(queue.job(cluster))
     assert not [each for each in ended.effects if isinstance(each, ef.StartRun)]
     assert [each.claim_id for each in ended.effects if isinstance(each, ef.GiveBack)] == ["<a>#1"]
+
+
+def test_a_failure_of_the_queue_instance_closes_it_until_somebody_clears_it() -> None:
+    queue = Driven()
+    queue.queue.holder.cell = 3
+    cluster = queue.submit(source(3))
+    asked = next(each for each in given(queue, task(queue)) if isinstance(each, ef.AskForSlot))
+    queue.answer(asked)
+    told = ClassAd(CellFailed=8, CellErrorReason="exit_status of prolog = 1")
+    step = queue.end(queue.job(cluster), "evict", code=1003, started=False, attributes=told)
+    words = f"queue all.q marked QERROR as result of job {cluster}'s failure at host a: exit_status of prolog = 1"
+    assert [each.errors for each in step.changes if isinstance(each, ch.PutErrors)] == [{"all.q@a": words}]
+    assert next(each.record.reason for each in step.changes if isinstance(each, ch.AddAudit)) == words
+    # A run that failed by the job's fault does not.
+    queue.queue.holder.errors.clear()
+    asked = next(each for each in given(queue, task(queue)) if isinstance(each, ef.AskForSlot))
+    queue.answer(asked)
+    told = ClassAd(CellFailed=30, CellErrorReason="exit_status of prolog = 100")
+    running = next(job for proc in range(3) if (job := queue.job(cluster, proc)).run)
+    queue.end(running, "hold", code=43, started=False, attributes=told)
+    assert not queue.queue.holder.errors
+
+    queue.queue.holder.errors.update({"all.q@a": words, "b.q@a": words})
+    step = queue.feed(ev.ErrorsCleared(instances=("all.q@a", "c.q@a"), actor="ann"))
+    assert [each.errors for each in step.changes if isinstance(each, ch.PutErrors)] == [{"b.q@a": words}]
+    assert [each.record.samples for each in step.changes if isinstance(each, ch.AddAudit)] == [("all.q@a",)]
+    assert not queue.feed(ev.ErrorsCleared(instances=("all.q@a",), actor="ann")).changes
+
+
+def test_a_match_for_an_instance_that_was_closed_meanwhile_is_declined() -> None:
+    queue = Driven()
+    queue.queue.holder.cell = 3
+    cluster = queue.submit(source(1))
+    queue.queue.holder.closed = frozenset(("all.q@a",))
+    assert [each.claim_id for each in given(queue, task(queue)) if isinstance(each, ef.Decline)] == ["<a>#1"]
+    assert queue.queue.book.clusters[cluster].is_idle(0)
+    queue.queue.holder.closed = frozenset(("all.q@b",))
+    assert [each for each in given(queue, task(queue)) if isinstance(each, ef.AskForSlot)]
+
+
+def test_a_job_is_offered_when_all_that_it_waits_for_have_left() -> None:
+    queue = Driven()
+    first, second = queue.submit(source(1)), queue.submit(source(2))
+    third = queue.submit(source(1, CellPredecessors=f"{first}, {second},99,word"))
+    itself = queue.submit(source(1, CellPredecessors="4,5"))
+
+    def offered() -> set[int]:
+        groups = queue.queue.offered(queue.now).values()
+        return {group.cluster for some in groups for group in some}
+
+    assert offered() == {first, second, itself}
+    queue.restart()
+    queue.act(ev.Action.REMOVE, JobId(first, 0), JobId(second, 0))
+    assert offered() == {second, itself}
+    before = len(queue.ordered)
+    queue.act(ev.Action.REMOVE, JobId(second, 1))
+    assert offered() == {third, itself}
+    assert any(isinstance(each, ef.OfferJobs) and not each.later for each in queue.ordered[before:])
+    queue.check()

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from roost.classad import ClassAd
+from roost.classad import ClassAd, parse_expression
 from roost.schedd import events as ev
 from roost.schedd import placing
 from roost.schedd.identifiers import JobId
@@ -128,11 +128,19 @@ def test_no_job_is_offered_before_all_of_its_cluster_were_looked_at() -> None:
     assert [group.prio for group in groups][:2] == [29, 28]
 
 
-@pytest.mark.parametrize("own", [{"JobPrio": (0, 1)}, {"CronMinute": ("0",)}, {"DAGManNodesLog": ("/nodes",)}])
+#: A job with Requirements of its own costs more than any other.
+KINDS = tuple(parse_expression(f'TARGET.Name != "{"x" * 1000}{number}"') for number in range(4000))
+
+
+@pytest.mark.parametrize(
+    "own",
+    [{"JobPrio": (0, 1)}, {"CronMinute": ("0",)}, {"DAGManNodesLog": ("/nodes",)}, {"Requirements": KINDS}],
+    ids=["priorities", "crontabs", "logs", "kinds"],
+)
 def test_no_step_for_a_large_cluster_takes_long(own: dict[str, tuple[Any, ...]]) -> None:
     """At once it were 0.4 s and more."""
     queue, longest = Queue(SETTINGS, NOW), 0.0
-    event: ev.Event = _submitted(source(20_000, own=own))
+    event: ev.Event = _submitted(source(len(KINDS) if "Requirements" in own else 20_000, own=own))
     while True:
         began = time.process_time()
         queue.step(event, NOW)

@@ -24,7 +24,7 @@ from roost.schedd.limits import Limits, Present
 from roost.schedd.owned import RECORDED
 from roost.schedd.pacing import FREE_TRIES, MISS_GAP_S, PAUSE_S_MAX, Pauses
 from roost.schedd.provisioned import provisioned
-from roost.schedd.queue import Queue
+from roost.schedd.queue import Queue, Step
 from roost.schedd.ranges import Ranges
 from roost.schedd.refused_logs import JOBS_A_STEP
 from roost.schedd.status import JobStatus
@@ -385,7 +385,7 @@ def test_an_owner_does_not_edit_what_happened_to_a_job(name: str, action: ev.Act
 
 def test_a_submission_begins_with_nothing_that_happened() -> None:
     driven = Driven()
-    plain = dict(driven.queue.book.clusters[driven.submit(source(1))].ad_of(0).items())
+    plain = dict(driven.queue.book.clusters[driven.submit(source(2))].ad_of(0).items())
     forged = dict.fromkeys(sorted(RECORDED), 7)
     number = driven.submit(source(2, own=dict.fromkeys(("NumHolds", "OsUser", "RemoteHost"), (1, 2)), **forged))
     for proc in (0, 1):
@@ -543,7 +543,21 @@ def test_no_more_jobs_run_than_the_limit_and_the_next_follows_as_one_ends() -> N
     assert running_jobs(driven) == 2 and len(driven.queue.holder.claims) == 2, "the next job runs on the same claim"
     claim = next(iter(driven.queue.holder.claims.values()))
     step = driven.queue.step(ev.ClaimLost(claim_id=claim.id, reason="gone"), driven.now)
-    assert ef.OfferJobs(later=False) in step.effects and driven.queue.offered(driven.now)
+    assert ef.OfferJobs(left=(("slot1@a", "<a>#..."),)) in step.effects and driven.queue.offered(driven.now)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "reused"),
+    [("", "lic", False), ("lic", "", False), ("lic", "lic:2", False), ("lic", "LIC", True), ("", "", True)],
+)
+def test_a_claim_is_used_again_for_what_the_matchmaker_has_counted(first: str, second: str, reused: bool) -> None:
+    driven = Driven()
+    driven.submit(source(1, **({"ConcurrencyLimits": first} if first else {})))
+    driven.start()
+    driven.submit(source(1, **({"ConcurrencyLimits": second} if second else {})))
+    driven.end(driven.job(1))
+    assert running_jobs(driven) == len(driven.queue.holder.claims) == int(reused)
+    driven.check()
 
 
 def test_a_limit_that_is_lowered_is_reached_as_jobs_end() -> None:
@@ -870,3 +884,22 @@ def test_checkpoints_of_runs_are_counted() -> None:
         driven.end(found, "evict", checkpoints=taken)
         driven.begun(found)
     assert (found.ad["NumCkpts"], found.ad["LastCkptTime"]) == (3, int(driven.now))
+
+
+def left_with_jobs(step: Step) -> list[tuple[str, str]]:
+    """Slots that the matchmaker is told of together with jobs that wait."""
+    return [slot for each in step.effects if isinstance(each, ef.OfferJobs) for slot in each.left]
+
+
+def test_the_matchmaker_hears_which_slot_a_job_has_left_that_waits_again() -> None:
+    driven = Driven()
+    driven.submit(source(2))
+    evicted, done = driven.start(), driven.start()
+    assert left_with_jobs(driven.end(evicted, "evict", closing=True)) == [("slot1@a", "<a>#...")]
+    assert left_with_jobs(driven.end(done, closing=True)) == [], "nobody waits who could not before"
+    asked = driven.match()
+    assert asked is not None
+    assert left_with_jobs(driven.answer(asked, refusal="no")) == [], "it has not been the queue's"
+    lost = driven.start()
+    step = driven.feed(ev.ClaimLost(claim_id=lost.claim_id, reason="gone"))
+    assert [name for name, _ in left_with_jobs(step)] == ["slot4@a"]

@@ -6,6 +6,7 @@ The pool is the lab's: the matchmaker and the machines are the real ones.
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
 from typing import Any
@@ -18,7 +19,9 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from roost.classad import ClassAd
 from roost.config import MemoryHost
 from roost.model.events import DrainSchedule, VacateRequested
+from roost.schedd import effects as ef
 from roost.schedd import events as ev
+from roost.schedd.claims import HeldClaim, Stage
 from roost.schedd.identifiers import JobId
 from roost.schedd.queue import Queue, Step
 from roost.schedd.status import JobStatus
@@ -58,6 +61,24 @@ KILL = False
 """
 ACTIONS = [action for action in ev.Action if action is not ev.Action.EDIT]
 NODES = st.integers(0, 1)
+
+
+def _ended(claim: str, run: str, at: float) -> ev.Event:
+    return ev.RunEnded(node="a", claim_id=claim, run=run, at=at, ending="exit", started=True, exit_code=0)
+
+
+#: What machines say of a run on a claim.
+NEWS: tuple[Callable[[str, str, float], ev.Event], ...] = (
+    lambda claim, run, at: ev.RunBegan(claim_id=claim, run=run, at=at, slot="slot1@a"),
+    lambda claim, run, at: ev.RunStoodStill(claim_id=claim, run=run, at=at, still=True),
+    lambda claim, run, at: ev.FilesMoved(claim_id=claim, run=run, at=at, stage="output-started"),
+    lambda claim, run, at: ev.RunSaved(
+        claim_id=claim, run=run, at=at, checkpoints=9, attributes=ClassAd({"ImageSize": 9})
+    ),
+    lambda claim, run, at: ev.RunMeasured(claim_id=claim, run=run, at=at, attributes=ClassAd({"ImageSize": 9})),
+    lambda claim, run, at: ev.RunRefused(claim_id=claim, run=run, refusal="no"),
+    _ended,
+)
 #: What becomes of messages: lost, twice, late.
 FATES = st.sampled_from(((0.0, 0.0, 0.0), (0.3, 0.0, 0.0), (0.0, 0.4, 0.0), (0.0, 0.0, 0.3), (0.2, 0.2, 0.2)))
 
@@ -221,6 +242,21 @@ class QueueMachine(RuleBasedStateMachine):
             soundness.check_restart(self.queue, self.disk, self.world.engine.now)
         self.world.checker.check_all()
         assert self.world.checker.problems == []
+        for claim in list(self.queue.holder.claims.values()):
+            if claim.stage is Stage.RUNNING:
+                self.old_news_changes_nothing(claim)
+
+    def old_news_changes_nothing(self, claim: HeldClaim) -> None:
+        """Nor does what is said of its run as if it were on another claim."""
+        now, tell, heard_at = self.world.engine.now, NEWS[self.checks % len(NEWS)], claim.heard_at
+        for about in ((claim.id, f"{claim.run}x"), (f"{claim.id}x", claim.run)):
+            step = self.queue.step(tell(*about, now), now)
+            assert not step.changes
+            assert all(isinstance(each, ef.Taken) for each in step.effects)
+        # The machine says what it knew before it was told of the run.
+        step = self.queue.step(ev.ClaimsHeard(node=claim.node, known={claim.id: ""}, serial=claim.asked), now)
+        assert (step.changes, step.effects) == ((), ())
+        claim.heard_at = heard_at
 
     def teardown(self) -> None:
         try:

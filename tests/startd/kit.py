@@ -99,6 +99,11 @@ class Hand:
         self.now += after
         return self.feed(ev.TimerFired(timer=timer))
 
+    def suspenders(self, *causes: str) -> Step:
+        """The cell suspends the job of the present claim for these causes, and for no others."""
+        suspenders = {cause: f"{cause} of all.q@host" for cause in causes}
+        return self.feed(ev.SuspendersChanged(claim=self.state.claim.id.public, suspenders=suspenders))
+
     def match(self) -> Step:
         return self.feed(ev.MatchReceived(claim_id=self.state.claim.id))
 

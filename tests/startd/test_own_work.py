@@ -24,6 +24,7 @@ from roost.model.reasons import Refusal, VacateReason
 from roost.model.slots import SlotKind
 from roost.startd import states as at
 from roost.startd.attributes import is_offered
+from roost.startd.publication import slot_attributes
 from tests.startd.kit import Hand, in_pair, job, policy
 
 # -- benchmarks -------------------------------------------------------------------------------------------
@@ -339,11 +340,14 @@ def test_a_fetched_job_that_is_started_ends_the_pauses() -> None:
     offer(hand, job(Cmd="poison"))
     hand.feed(ev.StarterExited(spawned=False))
     assert hand.state.fetching.failures == 1
+    ad = slot_attributes(hand.state, hand.policy, hand.now)
+    assert (ad["FetchWorkFailures"], ad["FetchWorkPausedUntil"]) == (1, hand.now + 5)
     hand.poll(5)
     assert hand.ordered(FetchWork)
     offer(hand, job(Cmd="a"))
     hand.feed(ev.JobExited(started=True))
     assert hand.state.fetching.failures == 0
+    assert "FetchWorkFailures" not in slot_attributes(hand.state, hand.policy, hand.now)
     hand.gone()
     assert hand.pair == at.CLAIMED and hand.ordered(FetchWork)
 
@@ -354,3 +358,19 @@ def test_a_fetched_job_that_is_evicted_before_it_starts_is_no_failure() -> None:
     hand.feed(ev.VacateRequested())
     hand.feed(ev.JobExited(started=False))
     assert hand.state.fetching.failures == 0
+
+
+def test_what_was_wrong_with_a_call_is_told_until_the_next_one() -> None:
+    hand = fetcher(FetchWorkDelay="0", START='TARGET.Owner != "eve"')
+
+    def told() -> object:
+        return slot_attributes(hand.state, hand.policy, hand.now).get("FetchWorkProblem")
+
+    hand.feed(ev.FetchedWorkOffered(problem="/h/fetch: it is no ad"))
+    assert told() == "/h/fetch: it is no ad"
+    hand.poll(1)
+    hand.feed(ev.FetchedWorkOffered())
+    assert told() is None
+    hand.poll(1)
+    hand.feed(ev.FetchedWorkOffered(job_ad=job(Cmd="a", Owner="eve")))
+    assert str(told()).startswith("the job that it brought was rejected: ")

@@ -98,7 +98,12 @@ def test_records_of_version_1_are_read() -> None:
 
 
 #: Members that records of earlier releases do not have.
-ADDED: Final = (("content", "fetching", "failures"), ("content", "fetching", "failed_at"))
+ADDED: Final = (
+    ("content", "fetching", "failures"),
+    ("content", "fetching", "failed_at"),
+    ("content", "fetching", "problem"),
+    ("content", "suspenders"),
+)
 
 
 def members(plain: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:

@@ -56,6 +56,10 @@ def vacate_fast(hand: Hand) -> object:
     return hand.feed(ev.VacateRequested(fast=True))
 
 
+def by_cell(*causes: str) -> Callable[[Hand], object]:
+    return lambda hand: hand.suspenders(*causes)
+
+
 def suspend(hand: Hand) -> object:
     return hand.feed(ev.SuspendRequested(claim_id=hand.state.claim.id))
 
@@ -198,6 +202,13 @@ CASES: Final = [
     Case(at.BUSY, vacate_fast, [("13", R.HARD_KILL_ORDERED), ("18", R.HARD_KILL_ORDERED)]),
     Case(at.BUSY, vacate, [("13", R.EVICTION_ORDERED), ("18", R.RETIREMENT_OVER)]),
     Case(at.BUSY, suspend, [("14", R.SUSPENSION_ORDERED)]),
+    Case(at.BUSY, by_cell("threshold"), [("14", R.CELL_SUSPENSION)]),
+    Case(
+        at.CLAIMED, then(by_cell("calendar"), lambda h: h.activate()), [("11", R.ACTIVATION), ("14", R.CELL_SUSPENSION)]
+    ),
+    Case(at.RETIRING, by_cell("threshold"), [("20", R.CELL_SUSPENSION)], LONG),
+    Case(at.BUSY, then(by_cell("threshold"), by_cell()), [("15", R.CELL_CONTINUATION)]),
+    Case(at.RETIRING, then(by_cell("threshold"), by_cell()), [("16", R.CELL_CONTINUATION)], LONG),
     Case(at.BUSY, poll, [("13", R.PREEMPTION), ("18", R.RETIREMENT_OVER)], {"PREEMPT": "true"}),
     Case(
         at.BUSY,
@@ -344,6 +355,7 @@ ORDERED: Final[dict[Entry, tuple[type[Any], ...]]] = {
     Entry.START_JOB: (ef.ActivateStarter,),
     Entry.SUSPEND_JOB: (ef.SuspendJob,),
     Entry.SUSPEND_BY_COMMAND: (ef.SuspendJob,),
+    Entry.SUSPEND_BY_CELL: (ef.SuspendJob,),
     Entry.CONTINUE_JOB: (ef.ContinueJob,),
     Entry.SOFT_KILL: (ef.SoftKill,),
     Entry.HARD_KILL: (ef.HardKill,),
@@ -436,6 +448,11 @@ def events(hand: Hand) -> list[ev.Event]:
     found: list[ev.Event] = [
         ev.Polled(ad=ClassAd({"State": "Nonsense", "KeyboardIdle": 3})),
         *(ev.TimerFired(timer=timer) for timer in ev.Timer),
+        *(
+            ev.SuspendersChanged(claim=claim, suspenders=causes)
+            for claim in (own.public, STRANGE.public)
+            for causes in ({}, {"threshold": "it is exceeded"})
+        ),
         ev.JobUpdated(attributes=ClassAd({"ImageSize": 5})),
         ev.JobExited(),
         ev.StarterEvicted(job_state="Vacating"),

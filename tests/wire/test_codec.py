@@ -12,7 +12,19 @@ from hypothesis import strategies as st
 
 from roost.wire.codec import MESSAGE_BYTES_MAX, decode, encode, expect
 from roost.wire.errors import WireError
-from roost.wire.messages import ALL, VERSION, Answer, Ask, FilePart, Match, Message, Request, RunEnded
+from roost.wire.messages import (
+    ALL,
+    VERSION,
+    Answer,
+    Ask,
+    FilePart,
+    Match,
+    Message,
+    Part,
+    Request,
+    RunEnded,
+    SlotSuspenders,
+)
 
 TEXTS = st.text(st.characters(exclude_categories=("Cs",)), max_size=8)
 ADS = st.dictionaries(TEXTS, st.booleans() | st.integers(-(2**60), 2**60) | TEXTS, max_size=3)
@@ -37,7 +49,7 @@ def values(hint: Any) -> st.SearchStrategy[Any]:
     }
     if hint in simple:
         return simple[hint]
-    if hint in (Match, Request):
+    if hint in (Match, Part, Request, SlotSuspenders):
         return structs(hint)
     name, inner = getattr(hint, "__origin__", None), getattr(hint, "__args__", ())
     if name is list:

@@ -390,6 +390,23 @@ class ClassAd(MutableMapping[str, Any]):
         return references_in(_expression(expression), self)
 
 
+def flat_cells(ad: ClassAd) -> dict[str, Cell]:
+    """What an ad and those it is chained to keep, by folded names; not to be changed. For who asks for many names."""
+    if ad.chained is None:
+        return ad.cells
+    return {**flat_cells(ad.chained), **ad.cells}
+
+
+def has_any(ad: ClassAd, keys: frozenset[str]) -> bool:
+    """Whether an ad, or one it is chained to, has an attribute of one of these folded names."""
+    link: ClassAd | None = ad
+    while link is not None:
+        if link.cells.keys() & keys:
+            return True
+        link = link.chained
+    return False
+
+
 def ad_of_cells(cells: dict[str, Cell], chained: ClassAd | None = None) -> ClassAd:
     """An ad that keeps `cells` as they are, made faster: their names are folded and known, and no ad is among them."""
     ad = object.__new__(ClassAd)
@@ -469,4 +486,4 @@ _NO_ADS: Final = frozenset((int, float, str, bool, tuple, dict, Exceptional, Abs
 # At the end, for the modules need each other: evaluation works on ads, and ads evaluate.
 from roost.classad.evaluation import deeply, evaluate  # noqa: E402
 
-__all__ = ["ERROR", "MISSING", "Cell", "ClassAd", "Missing", "ad_of_cells", "cell_of"]
+__all__ = ["ERROR", "MISSING", "Cell", "ClassAd", "Missing", "ad_of_cells", "cell_of", "flat_cells", "has_any"]

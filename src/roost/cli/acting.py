@@ -46,6 +46,9 @@ _WHY: Final = {
     "not-a-number": "JobPrio must be a whole number from -2147483647 to 2147483647",
     "bad-name": "attribute names consist of letters, digits, _ and . and do not begin with a digit",
     "not-a-text": "groups are quoted strings, not expressions",
+    "too-large": "the job's ad would be too large: have large data transferred as files",
+    "group-too-long": "the name of a group is too long",
+    "too-many-groups": "your jobs would be in more accounting groups than a queue takes of one user",
 }
 
 #: Of these, the ones that say how the job is just now.

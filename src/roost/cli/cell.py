@@ -27,6 +27,14 @@ from roost.policy.lint.pages import page
 #: findings that `check` shows; --json has them all
 FINDINGS_SHOWN_MAX = 200
 
+#: Commands about queue instances, and what they do.
+_OF_INSTANCES: Final = {
+    "disable": "let queue instances take no new jobs",
+    "enable": "let queue instances take jobs again",
+    "suspend": "suspend the jobs of queue instances, which take no new ones",
+    "resume": "let the jobs of queue instances go on",
+}
+
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add ``cell`` and its commands."""
@@ -66,8 +74,23 @@ def _add_pool_commands(commands: argparse._SubParsersAction[argparse.ArgumentPar
     writing.add_argument("path", metavar="DIR", help="directory; created if it does not exist")
     telling = commands.add_parser("log", help="show who changed the pool's cell, when and how")
     telling.add_argument("--limit", type=int, default=20, metavar="N", help="at most N changes, newest first")
+    text = "clear the error state (E) of queue instances: they take jobs again"
+    clearing = commands.add_parser("clear", help=text, description=text)
+    clearing.add_argument(
+        "instances", nargs="+", metavar="INSTANCE", help="queue, queue@host or queue@@group; wildcards are allowed"
+    )
+    text = "show what users have used of the pool's cell, as its share tree counts it"
+    using = commands.add_parser("usage", help=text, description=f"{text[0].upper()}{text[1:]}.")
+    text = "forget what users have used, as qconf -clearusage does"
+    forgetting = commands.add_parser("clear-usage", help=text, description=f"{text[0].upper()}{text[1:]}.")
     listing = commands.add_parser("queues", help="list the queue instances of the pool's cell, as qstat -f does")
-    for parser in (taking, making, writing, telling, listing):
+    changing = []
+    for name, text in _OF_INSTANCES.items():
+        changing.append(commands.add_parser(name, help=text, description=f"{text[0].upper()}{text[1:]}."))
+        changing[-1].add_argument(
+            "names", nargs="+", metavar="INSTANCE", help="QUEUE, QUEUE@HOST or QUEUE@@GROUP, wildcards allowed"
+        )
+    for parser in (taking, making, writing, telling, listing, clearing, using, forgetting, *changing):
         add_pool_options(parser)
 
 
@@ -173,6 +196,10 @@ _COMMANDS: Final = {
     "export": cell_pool.export,
     "import": cell_pool.take,
     "log": cell_pool.log,
+    "clear": cell_pool.clear,
+    "clear-usage": cell_pool.clear_usage,
     "queues": cell_pool.queues,
     "rules": _rules,
+    "usage": cell_pool.usage,
+    **dict.fromkeys(_OF_INSTANCES, cell_pool.change_states),
 }

@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+import os
+import pwd
 import sys
 import time
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Final
 
 from roost.cli.cell_files import CellFiles, Unreadable, read_files, read_standard_input
 from roost.cli.cell_words import change_document, change_lines, counted
@@ -22,7 +25,16 @@ from roost.gridengine.difference import Change, Verb
 from roost.gridengine.pool.lacking import not_carried_out
 from roost.gridengine.problems import Refused
 from roost.runtime.files.whole_files import write_whole
-from roost.wire.requests.cell import CellChange, CellLog, ChangeCell, ReadCell
+from roost.wire.requests.cell import (
+    CellChange,
+    CellLog,
+    ChangeCell,
+    ChangedInstance,
+    ChangeInstances,
+    ClearUsage,
+    ReadCell,
+    Usage,
+)
 from roost.wire.requests.central import QueueInstances
 from roost.wire.structs import data_of
 
@@ -207,6 +219,41 @@ def _change_of(told: CellChange) -> Change:
     return Change(verb=Verb(told.verb), kind=told.kind, name=told.name, details=details)
 
 
+#: Command to what an instance is then, as `qmod` says it.
+_STATES: Final = {
+    "disable": "disabled", "enable": "enabled", "suspend": "suspended", "resume": "unsuspended",
+}  # fmt: skip
+
+
+def change_states(args: argparse.Namespace) -> int:
+    """Run ``disable``, ``enable``, ``suspend`` and ``resume``."""
+    action = args.cell_command
+
+    def work(pool: Pool) -> int:
+        rows = pool.ask(ChangeInstances(action=action, names=tuple(args.names)))
+        if args.json:
+            print_json([data_of(row) for row in rows])
+        for row in () if args.json else rows:
+            _say_outcome(row, _STATES[action])
+        return int(any(row.outcome in ("denied", "unknown") for row in rows))
+
+    return with_pool(args, work)
+
+
+def _say_outcome(row: ChangedInstance, state: str) -> None:
+    """What became of an instance, in the words of `qmod`."""
+    user = pwd.getpwuid(os.getuid()).pw_name
+    match row.outcome:
+        case "changed":
+            print(f'{user}@{os.uname().nodename} changed state of "{row.name}" ({state})')
+        case "already":
+            print(f'Queue instance "{row.name}" is already in the specified state: {state}')
+        case "denied":
+            print(f'{user} - you have no permission to modify queue "{row.name}"', file=sys.stderr)
+        case "unknown":
+            print(f'invalid queue "{row.name}"', file=sys.stderr)
+
+
 def queues(args: argparse.Namespace) -> int:
     """Run ``queues``."""
 
@@ -230,5 +277,59 @@ def queues(args: argparse.Namespace) -> int:
             for reason in row.reasons:
                 print(f"\t{reason}")
         return 0
+
+    return with_pool(args, work)
+
+
+#: What is used, in the order of `qstat -ext`, and how much room it has.
+_USED: Final = {"cpu": 12, "mem": 12, "io": 12}
+
+
+def usage(args: argparse.Namespace) -> int:
+    """Run ``usage``."""
+    rows = with_pool(args, lambda pool: pool.ask(Usage()))
+    if args.json:
+        print_json([data_of(row) for row in rows])
+        return 0
+    if not rows:
+        print("no job of a cell has used anything yet")
+        return 0
+    titles = {"user": "user", "project": "project", "department": "department"}
+    widths = {name: max(len(title), *(len(getattr(row, name)) for row in rows)) for name, title in titles.items()}
+    figures = "".join(f"{name:>{wide}}" for name, wide in (*_USED.items(), *((f"lt{n}", w) for n, w in _USED.items())))
+    print(" ".join(f"{title:<{widths[name]}}" for name, title in titles.items()) + f"{'usage':>12}{figures}")
+    for row in rows:
+        names = " ".join(f"{getattr(row, name) or '-':<{wide}}" for name, wide in widths.items())
+        sums = (*((row.recent, name) for name in _USED), *((row.total, name) for name in _USED))
+        print(f"{names}{row.usage:12.3f}" + "".join(f"{each.get(name, 0.0):{_USED[name]}.3f}" for each, name in sums))
+    return 0
+
+
+def clear_usage(args: argparse.Namespace) -> int:
+    """Run ``clear-usage``."""
+    done = with_pool(args, lambda pool: pool.ask(ClearUsage()))
+    if args.json:
+        print_json(data_of(done))
+    else:
+        print(f"the usage of {done.accounts} account{'' if done.accounts == 1 else 's'} is forgotten")
+    return 0
+
+
+def clear(args: argparse.Namespace) -> int:
+    """Run ``clear``."""
+
+    def work(pool: Pool) -> int:
+        rows = pool.ask(ChangeInstances(action="clear", names=tuple(args.instances)))
+        if args.json:
+            print_json([data_of(row) for row in rows])
+        for row in () if args.json else rows:
+            match row.outcome:
+                case "changed":
+                    print(f"{row.name} takes jobs again")
+                case "already":
+                    print(f"{row.name} is not in the error state")
+                case _:
+                    _say_outcome(row, "")
+        return int(any(row.outcome in ("denied", "unknown") for row in rows))
 
     return with_pool(args, work)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import argparse
 import textwrap
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, Final
 
 from roost.classad import ClassAd
@@ -18,7 +18,7 @@ from roost.cli.telling import clock
 from roost.cli.terminal import CommandError, Exit, say, width
 from roost.explain import limits
 from roost.explain.job import JobAnswer, JobQuestion, PoolFacts, explain_job
-from roost.explain.remedies import Remedy
+from roost.explain.remedies import RemedyKind
 from roost.explain.verdict import Group, Verdict, slots_to_trace
 from roost.policy.explain import Origin
 from roost.policy.explain.configured import configured_machine
@@ -53,6 +53,10 @@ _WORDS: Final = {
     "claimed": ("is in use, and nothing is preempted", "are in use, and nothing is preempted"),
     "retirement-time": ("is in use, with retirement time left", "are in use, with retirement time left"),
     "occupied": ("would run it, but is in use, and keeps its job", "would run it, but are in use, and keep their jobs"),
+    "given": (
+        "would run it, and was given to it or to another job of its kind",
+        "would run it, and were given to it and to other jobs of its kind",
+    ),
     "taken": ("would run it, and was given to another job", "would run it, and were given to other jobs"),
     "not-looked-at": ("was not considered for it", "were not considered for it"),
 }
@@ -64,7 +68,7 @@ def run(pool: Pool, args: argparse.Namespace) -> int:
     if args.json:
         print_json(answer.data())
     else:
-        show(answer)
+        show(answer, pool.user)
     return Exit.OK if answer.is_well else Exit.NO
 
 
@@ -78,6 +82,8 @@ def ask(pool: Pool, name: str) -> JobQuestion:
     status = JobStatus(int(ad.get("JobStatus", JobStatus.IDLE)))
     if status is not JobStatus.IDLE:
         kind = _DECIDED.get(status)
+        if status is JobStatus.SUSPENDED:
+            return JobQuestion(name=name, ad=ad, slots=_slots(pool, [str(ad.get("RemoteHost", ""))]))
         return JobQuestion(name=name, ad=ad, decided=() if kind is None else _decided(pool, name, kind))
     asked, record = _asked(pool, name)
     if record is None:
@@ -143,10 +149,10 @@ def origins_here(pool: Pool) -> Mapping[str, Origin]:
 # -- showing -----------------------------------------------------------------------------------------------------
 
 
-def show(answer: JobAnswer) -> None:
-    """Print an answer."""
+def show(answer: JobAnswer, asker: str) -> None:
+    """Print an answer for the user who asked."""
     if answer.status is not JobStatus.IDLE:
-        _show_not_idle(answer)
+        _show_not_idle(answer, asker)
         return
     since = time.time() - (answer.since or time.time())
     say(f"Job {answer.job} ({answer.owner}) has been waiting for a slot for {duration(since)}.")
@@ -187,7 +193,7 @@ def show(answer: JobAnswer) -> None:
         if answer.cell is not None:
             say("")
             _show_cell(answer.cell)
-    _show_remedies(answer.remedies)
+    _show_remedies(answer, asker)
 
 
 def _show_cell(cell: Mapping[str, Any]) -> None:
@@ -201,11 +207,13 @@ def _show_cell(cell: Mapping[str, Any]) -> None:
         _wrapped(each, "    ", "        ")
 
 
-def _show_remedies(remedies: Sequence[Remedy]) -> None:
-    if remedies:
+def _show_remedies(answer: JobAnswer, asker: str) -> None:
+    changes = any(each.kind in (RemedyKind.EDIT, RemedyKind.RELEASE) for each in answer.remedies)
+    if answer.remedies:
+        whose = f" (only {answer.owner} or an administrator may change the job)" if changes else ""
         say("")
-        say("What would help:")
-    for each in remedies:
+        say(f"What would help{whose if asker != answer.owner else ''}:")
+    for each in answer.remedies:
         _wrapped(each.text, "  - ", "    ")
 
 
@@ -217,7 +225,7 @@ def _show_claim(claim: Mapping[str, Any]) -> None:
         say(f"It is matched: {claim['slot']} is held for it, {heard}.")
 
 
-def _show_not_idle(answer: JobAnswer) -> None:
+def _show_not_idle(answer: JobAnswer, asker: str) -> None:
     job, status, about = answer.job, answer.status, answer.attributes
     since = clock(answer.since)
     if status is JobStatus.HELD:
@@ -226,7 +234,7 @@ def _show_not_idle(answer: JobAnswer) -> None:
         _wrapped(str(about.get("HoldReason", "no reason is known")), "    ")
         for line in answer.decided:
             _wrapped(line, "    ")
-        _show_remedies(answer.remedies)
+        _show_remedies(answer, asker)
     elif status in _STATUS and not answer.executes:
         say(f"Job {job} has had {about.get('RemoteHost', 'a slot')} since {since}. Its program does not run there yet.")
         if answer.starts_at is not None:
@@ -234,6 +242,8 @@ def _show_not_idle(answer: JobAnswer) -> None:
         say(f"`roost story job {job}` shows what happened so far.")
     elif status in _STATUS:
         say(f"Job {job} {_STATUS[status]} on {about.get('RemoteHost', 'a machine')} since {since}.")
+        if answer.suspension:
+            _wrapped(f"The cell suspends it: {answer.suspension}.", "")
         say(f"`roost explain slot {about.get('RemoteHost', 'NAME')}` says what may happen to it there.")
     elif status is JobStatus.REMOVED:
         say(f"Job {job} was removed at {since}: {about.get('RemoveReason', '')}")

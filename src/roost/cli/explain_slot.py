@@ -143,6 +143,9 @@ def show(answer: SlotAnswer) -> None:
         say(f"It is closed: {answer.broken}. Once that is repaired, `roost reopen {answer.name}` opens it.")
     if answer.problem:
         say(f"The machine takes no jobs: {answer.problem}.")
+    if answer.suspension:
+        text = f"The cell suspends its job, whatever CONTINUE says: {answer.suspension}."
+        say(textwrap.fill(text, width()))
     if answer.drained:
         say(f"It is drained: {answer.drained}.")
     if answer.fetching is not None:
@@ -165,11 +168,20 @@ def show(answer: SlotAnswer) -> None:
 
 def fetching_text(hook: Fetching) -> str:
     """What the slot's FETCH_WORK hook does."""
+    problem = hook.problem.rstrip(".") if hook.problem else ""
     if hook.runs_s is not None:
         since = duration(hook.runs_s)
-        return f"Its hook FETCH_WORK has been running for {since}; until it ends the slot fetches no other work."
+        before = f" Nothing came of the call before: {problem}." if problem else ""
+        runs = f"Its hook FETCH_WORK has been running for {since}; until it ends the slot fetches no other work."
+        return runs + before
+    ended = f"Its hook FETCH_WORK ended {duration(hook.ended_s or 0)} ago"
+    nothing = f" Nothing came of it: {problem}." if problem else ""
+    if hook.paused_s:
+        jobs = "fetched job" if hook.failures == 1 else f"{hook.failures} fetched jobs"
+        pause = f"it does not run again for {duration(hook.paused_s)}"
+        return f"{ended}. The last {jobs} could not be started: {pause}.{nothing}"
     again = "" if hook.pause_s is None else f", and runs again {hook.pause_s} s after that at the earliest"
-    return f"Its hook FETCH_WORK ended {duration(hook.ended_s or 0)} ago{again}."
+    return f"{ended}{again}.{nothing}"
 
 
 def _drawn(each: Explanation) -> None:

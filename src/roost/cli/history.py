@@ -9,6 +9,7 @@ from typing import Any, Final
 from roost.cli.pool import add_pool_options, arguments, duration, print_json, table, with_pool
 from roost.cli.queue import print_ads
 from roost.cli.terminal import Exit
+from roost.model.cell_requests import LIMIT_EXCEEDED
 from roost.wire.requests import queue
 
 _SHOWN: Final = (
@@ -27,6 +28,8 @@ _SHOWN: Final = (
     "ExitSignal",
     "ExitBySignal",
     "RemoveReason",
+    "CellFailed",
+    "CellFailedReason",
 )
 
 
@@ -80,6 +83,8 @@ def _date(at: Any) -> str:
 def _end(row: dict[str, Any]) -> str:
     if row.get("JobStatus") == 3:
         return "removed"
+    if row.get("CellFailed") == LIMIT_EXCEEDED:
+        return f"limit {str(row.get('CellFailedReason', '')).rpartition(': ')[2].partition('=')[0]}"
     if row.get("ExitBySignal"):
         return f"signal {row.get('ExitSignal')}"
     return f"status {row.get('ExitCode', '?')}"

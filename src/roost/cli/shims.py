@@ -5,6 +5,7 @@ interpreter, so that several can be used side by side. What is printed is for th
 
     eval "$(roost shims condor)"             # bash, zsh, sh
     roost shims condor --shell fish | source
+    eval "$(roost shims gridengine)"         # Grid Engine's commands, SGE_ROOT and SGE_CELL
     eval "$(roost shims python)"             # modules: htcondor2, classad2, htcondor, classad
 
 Modules are packages that pass on what is in `roost.compat`; beside them is a link to this copy of Roost and to nothing
@@ -21,6 +22,8 @@ import os
 import shlex
 import sys
 import sysconfig
+from collections.abc import Iterable
+from importlib import import_module
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -43,6 +46,7 @@ class Kind(NamedTuple):
 
 KINDS: Final = {
     "condor": Kind("HTCondor's commands: condor_submit, condor_q, …"),
+    "gridengine": Kind("Grid Engine's commands: qsub, qstat, …, with SGE_ROOT and SGE_CELL"),
     "python": Kind("HTCondor's Python modules: htcondor2, classad2, htcondor, classad", variable="PYTHONPATH"),
 }
 #: Name of a module to what it passes on.
@@ -96,25 +100,48 @@ def run(args: argparse.Namespace) -> int:
             write_modules(directory)
         else:
             write_commands(directory, _commands(args.kind))
+        shell = args.shell or _shell()
+        extra = _gridengine(directory, shell) if args.kind == "gridengine" and not args.path else []
     except OSError as error:
         raise CommandError(
             f"{error.filename or directory}: {error.strerror}; name another directory with --dir"
         ) from None
-    say(str(directory) if args.path else words(args.shell or _shell(), KINDS[args.kind].variable, str(directory)))
+    for line in extra:
+        say(line)
+    say(str(directory) if args.path else words(shell, KINDS[args.kind].variable, str(directory)))
     return Exit.OK
 
 
 def _commands(kind: str) -> dict[str, str]:
     """Name of a command to the lines of its script."""
-    assert kind == "condor"
-    from roost.cli.condor.names import COMMANDS
+    names: Iterable[str] = import_module(f"roost.cli.{kind}.names").COMMANDS
+    return {name: _script_of(kind, name) for name in names}
 
-    return {name: condor_script(name) for name in COMMANDS}
+
+def _script_of(kind: str, name: str) -> str:
+    """What the script of a command of another system does."""
+    return f"from roost.cli.{kind}.entry import run_and_leave\nrun_and_leave({name!r}, sys.argv[1:])\n"
 
 
 def condor_script(name: str) -> str:
     """What the script of a command of HTCondor's does."""
-    return f"from roost.cli.condor.entry import run_and_leave\nrun_and_leave({name!r}, sys.argv[1:])\n"
+    return _script_of("condor", name)
+
+
+def _gridengine(directory: Path, shell: str) -> list[str]:
+    """Lines that set SGE_ROOT and SGE_CELL, whose files are written for the pool of ROOST_HOME. Raises OSError."""
+    from roost.cli.gridengine.root import CELL, write_root
+
+    root = write_root(directory)
+    return [assignment(shell, "SGE_ROOT", str(root)), assignment(shell, "SGE_CELL", CELL)]
+
+
+def assignment(shell: str, variable: str, value: str) -> str:
+    """What a shell has to evaluate so that an exported variable has a value."""
+    quoted = shlex.quote(value)
+    if shell == "fish":
+        return f"set -gx {variable} {quoted};"
+    return f"setenv {variable} {quoted};" if shell in ("csh", "tcsh") else f"export {variable}={quoted};"
 
 
 # -- scripts -----------------------------------------------------------------------------------------------------

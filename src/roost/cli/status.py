@@ -127,6 +127,10 @@ def _daemons(args: argparse.Namespace) -> int:
         running = running and bool(found[role])
     problems = {role: text for role in roles if (text := home.problem(role))}
     shortcomings = {role: text for role in roles if found[role] and (text := home.shortcoming(role))}
+    full = home.full()
+    if full:
+        # What daemons have to say of it, they could not write down.
+        problems = {role: problems.get(role, full) for role in roles if role in problems or found[role]}
     if args.json:
         notes = {"problems": problems, "shortcomings": shortcomings}
         print_json(found | {name: texts for name, texts in notes.items() if texts})

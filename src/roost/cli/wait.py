@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from roost.cli.pool import Pool, add_pool_options, counted, print_json, with_pool
 from roost.cli.terminal import CommandError, Exit, say
+from roost.model.cell_requests import LIMIT_EXCEEDED
 from roost.schedd.status import JobStatus
 from roost.wire.requests import queue
 
@@ -145,7 +146,8 @@ def _failed(pool: Pool, args: argparse.Namespace) -> dict[str, str]:
     """Jobs that have left the queue and did not end well: name to how."""
     if not args.job:
         return {}
-    names = ("ClusterId", "ProcId", "JobStatus", "ExitCode", "ExitBySignal", "ExitSignal", "RemoveReason")
+    names = ("ClusterId", "ProcId", "JobStatus", "ExitCode", "ExitBySignal", "ExitSignal", "RemoveReason", "CellFailed",
+             "CellFailedReason")  # fmt: skip
     rows = pool.ask(queue.History(jobs=tuple(args.job), projection=names, constraint=_ENDED_BADLY))
     return {f"{row['ClusterId']}.{row['ProcId']}": _how(row) for row in rows}
 
@@ -153,6 +155,8 @@ def _failed(pool: Pool, args: argparse.Namespace) -> dict[str, str]:
 def _how(row: dict[str, Any]) -> str:
     if row.get("JobStatus") == 3:
         return f"was removed: {row.get('RemoveReason', '')}".rstrip(": ")
+    if row.get("CellFailed") == LIMIT_EXCEEDED:
+        return f"was killed: {row.get('CellFailedReason', '')}"
     if row.get("ExitBySignal"):
         return f"was killed by signal {row.get('ExitSignal', '?')}"
     return f"ended with status {row.get('ExitCode', '?')}"

@@ -11,7 +11,8 @@ from typing import Final
 
 from roost.config.diagnostics import ConfigError
 from roost.config.lookup import Config
-from roost.model.audit import AuditKind, AuditRecord, InForce, Source, clipped, digest, some
+from roost.model.audit import AuditKind, AuditRecord, InForce, Source, clipped, some
+from roost.model.digests import digest
 
 #: Names that are told of a change.
 CHANGES_MAX: Final = 100

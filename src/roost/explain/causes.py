@@ -73,6 +73,7 @@ class Cause(StrEnum):
 
 #: What the record says beside the slots, in the order in which it counts.
 _BESIDES: Final = (
+    ("queue-limit", Cause.QUEUE_LIMIT),
     ("ceiling", Cause.USER_CEILING),
     ("preemption-requirements", Cause.PREEMPTION_REQUIREMENTS),
     ("priority", Cause.PRIORITY),
@@ -84,6 +85,7 @@ _GROUPS: Final = (
     ("retirement-time", Cause.RETIREMENT),
     ("occupied", Cause.BUSY),
     ("claimed", Cause.BUSY),
+    ("given", Cause.BUSY),
     ("taken", Cause.BUSY),
     ("no-claim-offered", Cause.NOT_OFFERED),
 )
@@ -96,8 +98,8 @@ _LAST: Final = (
 
 def causes_of(verdict: Verdict) -> list[Cause]:
     """The causes in a cycle's verdict, each once."""
-    if verdict.record.get("knob"):
-        return [Cause.POOL_POLICY]
+    if knob := verdict.record.get("knob"):
+        return [Cause.JOB_CONSTRAINT if knob["name"] == "NEGOTIATOR_JOB_CONSTRAINT" else Cause.POOL_POLICY]
     if verdict.record.get("out"):
         return [Cause.DISCARDED]
     if verdict.fits:
@@ -134,7 +136,7 @@ def _slots(verdict: Verdict) -> Iterator[Cause]:
         if any(not each.startswith("its machine is drained") for each in shut):
             yield Cause.SLOT_CLOSED
         open_ones = {slot for group in verdict.groups if group.cause == "slot-requirements" for slot in group.slots}
-        if open_ones - set(verdict.shut):
+        if open_ones - set(verdict.shut) - set(verdict.when_free):
             yield Cause.MACHINE_POLICY
     for name, cause in _LAST:
         if name in found:

@@ -113,17 +113,17 @@ def _lowered(edit: Edit) -> float:
     return sum(float(each.text) for each in edit.changes if each.kind is Kind.LOWERED)
 
 
-def when_free(job: ClassAd, slot: ClassAd, test: Matcher) -> bool:
-    """Whether a partitionable slot would take a job if nothing of it were in use."""
+def whole_of(slot: ClassAd) -> ClassAd | None:
+    """A partitionable slot as it is when nothing of it is in use; None for a slot of another kind."""
     if slot.get("PartitionableSlot") is not True:
-        return False
+        return None
     whole = slot.copy()
     for name in slot:
         if name.lower().startswith("totalslot") and len(name) > len("TotalSlot"):
             resource = name[len("TotalSlot") :]
             if resource in slot and isinstance(slot.get(name), int | float):
                 whole[resource] = slot.get(name)
-    return test.fits(job, whole)
+    return whole
 
 
 def _edit(job: ClassAd, name: str, slot: ClassAd, unmet: Mapping[str, Explanation], test: Matcher) -> Edit | None:
@@ -232,9 +232,11 @@ def _leave_out(job: ClassAd, unmet: Mapping[str, Explanation], settled: Sequence
         return
     # A slot that lacks a resource does not meet the clause for it, however little is requested.
     lowered = {fold(each.attribute) for each in settled if each.kind is Kind.LOWERED}
+    units = {f"require{fold(name)[len('request') :]}" for name in job if fold(name).startswith("request")}
     spans = []
     for clause in causes(why):
-        if clause.path:
+        # What is required of the units of a resource is asked once more when they are given.
+        if clause.path or units & set(re.findall(r"\w+", fold(clause.text))):
             return
         if not any(fold(used.name) in lowered for used in clause.attributes):
             spans.append(clause.span)

@@ -185,6 +185,7 @@ def of_records(records: Iterable[dict[str, Any]], *, passing: bool = False) -> I
 
 
 def _why(record: dict[str, Any]) -> Iterator[str]:
+    yield from record.get("cell", ())
     value, name = record.get("value"), record.get("expression", "")
     # A transition may follow from what an expression was not.
     if value != "TRUE" and name not in ("IsOwner", "START"):

@@ -15,6 +15,7 @@ from roost.explain.happenings import of_audit
 from roost.explain.holds import remedies_of_hold
 from roost.explain.remedies import Remedy, RemedyKind
 from roost.explain.verdict import Origins, Verdict, verdict
+from roost.model.cell_requests import SUSPENSION
 from roost.schedd.status import ON_MACHINE, JobStatus
 
 #: Attributes that the data of a job that is not idle repeats.
@@ -46,11 +47,11 @@ class JobQuestion:
 
     name: str
     ad: ClassAd
-    #: What its queue says of an idle job: ``claim``, ``pause``, ``at_once``, ``full``, ``rejection``.
+    #: What its queue says of an idle job: ``claim``, ``pause``, ``at_once``, ``waits_for``, ``full``, ``rejection``.
     asked: Mapping[str, Any] = field(default_factory=dict)
     #: The record of the last cycle; None where the cycle was not asked for the job.
     record: dict[str, Any] | None = None
-    #: Ads of `roost.explain.verdict.slots_to_trace`.
+    #: Ads of `roost.explain.verdict.slots_to_trace`; of a suspended job that of its slot.
     slots: Mapping[str, ClassAd] = field(default_factory=dict)
     origins: Origins = lambda name: {}
     #: Decisions on record that led to its state.
@@ -96,6 +97,8 @@ class JobAnswer:
     local: Mapping[str, Any] | None = None
     #: Whether the program of a job that has a slot has started there.
     executes: bool = False
+    #: What of a Grid Engine cell suspends it, in sentences; "" if nothing does.
+    suspension: str = ""
     remedies: tuple[Remedy, ...] = ()
 
     @property
@@ -108,9 +111,11 @@ class JobAnswer:
 
     def data(self) -> dict[str, Any]:
         """As JSON."""
+        about: dict[str, Any]
         remedies = [each.data() for each in self.remedies]
         if self.status is not JobStatus.IDLE:
-            return {"job": self.job, **self.attributes, "executes": self.executes, "remedies": remedies}
+            about = {"suspension": self.suspension} if self.suspension else {}
+            return {"job": self.job, **self.attributes, **about, "executes": self.executes, "remedies": remedies}
         found = {} if self.verdict is None else self.verdict.data()
         about = {"claim": self.claim, "pause": self.pause, "at_once": self.at_once or None, "full": self.full}
         causes = {"cause": self.causes[0] if self.causes else None, "causes": list(self.causes)}
@@ -135,6 +140,7 @@ def explain_job(question: JobQuestion) -> JobAnswer:
         attributes={name: value for name in _REPEATED if isinstance(value := ad.get(name), bool | int | float | str)},
         decided=tuple(line for record in question.decided for line in of_audit(record).why),
         executes=status in ON_MACHINE and _number(ad, "JobCurrentStartExecutingDate") is not None,
+        suspension="; ".join(_text(slot, SUSPENSION) for slot in question.slots.values() if SUSPENSION in slot),
         remedies=remedies_of_hold(question.name, ad, question.decided) if status is JobStatus.HELD else (),
     )
 
@@ -203,6 +209,10 @@ def _deferred(ad: ClassAd, now: float) -> Cause | None:
 
 def _unknown(question: JobQuestion) -> list[str]:
     """Why the last cycle has nothing on a job."""
+    waits_for = question.asked.get("waits_for")
+    if waits_for:
+        jobs = ", ".join(map(str, waits_for))
+        return [f"It does not start before these jobs have left the queue (qsub -hold_jid): {jobs}."]
     if not question.pool.has_slots:
         return ["There is no slot in the pool: `roost status --daemons` shows which daemons run on this machine."]
     if question.pool.cycles:
@@ -252,7 +262,11 @@ def _remedies(question: JobQuestion, found: Verdict | None, causes: Sequence[Cau
 def _of_verdict(name: str, found: Verdict, causes: Sequence[Cause]) -> Iterator[Remedy]:
     record = found.record
     if knob := record.get("knob"):
-        text = f"{knob['name']} is the administrator's to change: no change of the job helps while it says so."
+        which = str(knob["name"])
+        helps = (
+            "only another value of what it reads of the job helps" if "JOB" in which else "no change of the job helps"
+        )
+        text = f"{which} is the administrator's to change: {helps} while it says so."
         yield Remedy(kind=RemedyKind.POLICY, text=text)
         return
     if record.get("out"):

@@ -35,6 +35,8 @@ def _held_up(record: dict[str, Any]) -> Iterator[tuple[int, str]]:
     limits = [count for cause, count in besides.items() if cause.startswith("concurrency-limit")]
     if limits:
         yield max(limits), "a concurrency limit is reached"
+    if "queue-limit" in besides:
+        yield besides["queue-limit"], "its queue has as many as it may (MAX_JOBS_RUNNING, JOB_START_COUNT)"
     if "ceiling" in besides:
         yield besides["ceiling"], "its user is at its ceiling"
     if "submitter-limit" in besides:
@@ -56,11 +58,20 @@ def limits(record: dict[str, Any]) -> Iterator[str]:
     """The limits that are in the way, a sentence each."""
     besides, mine = record.get("besides", {}), mine_of(record)
     for each in record.get("limits", ()):
-        yield f"Concurrency limit {each['name']}: {each['in_use']:g} of {each['limit']:g} are in use."
+        name, most = each["name"], f"{each['limit']:g}"
+        if _is_beyond(each):
+            yield f"Concurrency limit {name} is {most}, and this job needs {each['wanted']:g}."
+        else:
+            yield f"Concurrency limit {name}: {each['in_use']:g} of {most} are in use."
     for each in ceilings_in_the_way(record):
         most, uses, wanted = f"{each['limit']:g}", f"{each['in_use']:g}", record.get("too_large")
         if _is_above(record, each):
-            yield f"{each['name']} may use {most} at once ({each['set_by']}), and this job needs {wanted:g}."
+            needs = (
+                f"a slot that would run this job counts as {wanted:g}"
+                if record.get("whole")
+                else (f"this job needs {wanted:g}")
+            )
+            yield f"{each['name']} may use {most} at once ({each['set_by']}), and {needs}."
         else:
             yield f"{each['name']} is at its ceiling ({each['set_by']}): it may use {most} at once, and uses {uses}."
     group = record.get("group")
@@ -126,7 +137,7 @@ def remedies(record: dict[str, Any], causes: set[str], name: str = "ID") -> list
     # A user at a limit may have no more slots, so those of other users are no remedy.
     busy = not of_limits and bool(causes & _IN_USE or {"preemption-requirements", "own-slot"} & set(besides))
     if of_limits:
-        return [*of_limits, *_among_own(record, name)]
+        return [*of_limits, *(_among_own(record, name) if _waiting_helps(record) else ())]
     return [
         *(_of_order(record, name) if busy or {"submitter-limit", "priority"} & set(besides) else ()),
         *(_of_preemption(record) if "occupied" in causes or "preemption-requirements" in besides else ()),
@@ -134,31 +145,49 @@ def remedies(record: dict[str, Any], causes: set[str], name: str = "ID") -> list
     ]
 
 
-_IN_USE: Final = frozenset(("occupied", "claimed", "retirement-time", "taken"))
+_IN_USE: Final = frozenset(("occupied", "claimed", "retirement-time", "given", "taken"))
 _WAIT: Final = "Wait until a slot is free: `roost status` shows who has them."
 
 
 def _of_limits(record: dict[str, Any], besides: dict[str, int]) -> Iterator[Remedy]:
     if any(each.startswith("concurrency-limit") for each in besides):
-        names = [f"{each['name'].upper()}_LIMIT" for each in record.get("limits", ())]
-        which = ", ".join(names) or "the limit"
-        text = f"Wait until other jobs give it back, or ask the administrator to raise {which}."
-        yield Remedy(kind=RemedyKind.LIMIT, text=text)
+        found = record.get("limits", ())
+        which = ", ".join(f"{each['name'].upper()}_LIMIT" for each in found) or "the limit"
+        beyond = [each for each in found if _is_beyond(each)]
+        less = ", ".join(f"at most {each['limit']:g} of {each['name']}" for each in beyond if each["limit"] > 0)
+        none = ", ".join(each["name"] for each in beyond if each["limit"] <= 0)
+        asked = [f"request {less}"] if less else []
+        asked += [f"leave {none} out"] if none else []
+        first = f"In concurrency_limits {' and '.join(asked)}" if asked else "Wait until other jobs give it back"
+        yield _raised(first, which)
     ceilings = ceilings_in_the_way(record)
     if ceilings:
         setters = ", ".join(dict.fromkeys(_quoted(each["set_by"]) for each in ceilings))
-        whose = ceilings[0]["name"]
-        too_large = any(_is_above(record, each) for each in ceilings)
-        first = "Request less" if too_large else f"Wait until other jobs of {whose} end"
-        text = f"{first}, or ask the administrator to raise the ceiling ({setters})."
-        yield Remedy(kind=RemedyKind.LIMIT, text=text)
+        first = f"Wait until other jobs of {ceilings[0]['name']} end"
+        if any(_is_above(record, each) for each in ceilings):
+            # What a job requests does not change what a whole slot counts.
+            first = "" if record.get("whole") else "Request less"
+        yield _raised(first, f"the ceiling ({setters})")
     group = record.get("group")
     if group is not None and group_is_full(record):
-        text = (
-            f"Wait until other jobs of group {group['name']} end, or ask the administrator to raise "
-            f"GROUP_QUOTA_{group['name']}."
-        )
-        yield Remedy(kind=RemedyKind.LIMIT, text=text)
+        first = "" if _is_nothing(group) else f"Wait until other jobs of group {group['name']} end"
+        yield _raised(first, f"GROUP_QUOTA_{group['name']}")
+
+
+def _raised(first: str, what: str) -> Remedy:
+    """What the user can do, "" for nothing, and what the administrator can raise."""
+    ask = f"sk the administrator to raise {what}."
+    return Remedy(kind=RemedyKind.LIMIT, text=f"{first}, or a{ask}" if first else f"A{ask}")
+
+
+def _waiting_helps(record: dict[str, Any]) -> bool:
+    """Whether limits in the way will be so no more once other jobs have ended."""
+    group = record.get("group")
+    return not (
+        any(_is_beyond(each) for each in record.get("limits", ()))
+        or any(_is_above(record, each) for each in ceilings_in_the_way(record))
+        or (group is not None and _is_nothing(group))
+    )
 
 
 def _of_order(record: dict[str, Any], name: str) -> Iterator[Remedy]:
@@ -210,6 +239,16 @@ def ceilings_in_the_way(record: dict[str, Any]) -> list[dict[str, Any]]:
     if full or not found or "ceiling" not in record.get("besides", {}):
         return full
     return [min(found, key=lambda each: each["limit"] - each["in_use"])]
+
+
+def _is_beyond(limit: dict[str, Any]) -> bool:
+    """Whether a job needs more of a concurrency limit than there is at all."""
+    return float(limit.get("wanted", 0.0)) > float(limit["limit"])
+
+
+def _is_nothing(group: dict[str, Any]) -> bool:
+    """Whether a group may use nothing at all."""
+    return float(group["quota"]) <= 0 and not group["accepts"]
 
 
 def _is_above(record: dict[str, Any], ceiling: dict[str, Any]) -> bool:

@@ -7,6 +7,7 @@ negotiator made of the slot is the record of its last cycle.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -15,6 +16,7 @@ from roost.classad import ClassAd
 from roost.classad.allowance import Allowance
 from roost.classad.limits import EVALUATION_FUEL
 from roost.explain.happenings import Happening, of_record
+from roost.model.cell_requests import SUSPENSION
 from roost.policy.explain import Explanation, Origin, explain
 from roost.policy.render import explanation_data
 from roost.starter.states import State
@@ -68,6 +70,11 @@ class Fetching:
     ended_s: int | None
     #: Pause after an end, s; None if it is not known.
     pause_s: int | None
+    #: Fetched jobs in a row that could not be started, and how long nothing is fetched for that, s from now.
+    failures: int = 0
+    paused_s: int = 0
+    #: What was wrong with the last call, or with the job that it brought; "" for nothing.
+    problem: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,6 +97,8 @@ class SlotAnswer:
     leaving: str
     problem: str
     drained: str
+    #: What of a Grid Engine cell suspends its job, in sentences; "" if nothing does.
+    suspension: str
     fetching: Fetching | None
     last: dict[str, Any] | None
     came: Happening | None
@@ -107,7 +116,7 @@ class SlotAnswer:
         """As JSON."""
         return {
             "slot": self.name, "state": self.state, "activity": self.activity, "job": self.job, "fresh": self.fresh,
-            "evicting": self.evicting or None, "last": self.last,
+            "evicting": self.evicting or None, "suspension": self.suspension or None, "last": self.last,
             "expressions": [explanation_data(each) for each in self.expressions], "matchmaker": self.seen,
         }  # fmt: skip
 
@@ -132,6 +141,7 @@ def explain_slot(question: SlotQuestion) -> SlotAnswer:
         leaving=_text(ad, "SlotLeavingReason"),
         problem=_text(ad, "MachineProblem"),
         drained=_text(ad, "DrainReason"),
+        suspension=_text(ad, SUSPENSION),
         fetching=fetching(ad, question.now) if question.fresh else None,
         evicting=_evicting(ad),
         last=last,
@@ -146,12 +156,18 @@ def fetching(ad: ClassAd, now: float) -> Fetching | None:
     began, ended = ad.get("LastFetchWorkSpawned"), ad.get("LastFetchWorkCompleted")
     if not isinstance(began, int):
         return None
-    pause = ad.get("NextFetchWorkDelay")
+    pause, failures, until = (
+        value if isinstance(value := ad.get(name), int) else None
+        for name in ("NextFetchWorkDelay", "FetchWorkFailures", "FetchWorkPausedUntil")
+    )
     over = isinstance(ended, int) and ended >= began
     return Fetching(
         runs_s=None if over else int(now - began),
         ended_s=int(now - ended) if isinstance(ended, int) and over else None,
-        pause_s=pause if isinstance(pause, int) else None,
+        pause_s=pause,
+        failures=failures or 0,
+        problem=_text(ad, "FetchWorkProblem"),
+        paused_s=max(0, math.ceil((until or 0) - now)),
     )
 
 

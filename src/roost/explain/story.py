@@ -35,7 +35,6 @@ Record = dict[str, Any]
 _FROM_AD: Final = (
     ("QDate", "submitted", Milestone.SUBMITTED),
     ("JobStartDate", "started for the first time", Milestone.STARTED),
-    ("CompletionDate", "finished", Milestone.FINISHED),
 )
 #: A decision whose effect comes within this time is told with it, s.
 _SOON_S: Final = 2.0
@@ -66,8 +65,9 @@ def job_story(
     and `kept_out` those of its submitter that kept jobs out of matchmaking.
     """
     records = list(records)
-    told = [_with_request(each, ad) for each in (of_events(events, ad) if events else _past(ad, name, records))]
     decided = sorted((each for each in decisions if _is_told(each)), key=lambda each: float(each["at"]))
+    past = of_events(events, ad) if events else _past(ad, name, records, decided)
+    told = [_with_request(each, ad) for each in past]
     told, rest = _with_decisions(_refined(told, records, decided), decided)
     # What the job's log says itself, its slot need not say again without a reason.
     told += [each for each in of_records(records) if each.why or not events]
@@ -218,33 +218,59 @@ def _of_job(record: Record, name: str) -> Happening:
     return said._replace(who=f"job {name}") if said.kind == "job" else said
 
 
-def _past(ad: ClassAd, name: str, records: Sequence[Record]) -> list[Happening]:
+def _past(ad: ClassAd, name: str, records: Sequence[Record], decisions: Sequence[Record]) -> list[Happening]:
     """The past of a job without a log: what its ad says, and the runs that only the slots' records know."""
-    return sorted([*_dates(ad, name), *_runs(ad, name, records)], key=lambda each: each.at)
-
-
-def _runs(ad: ClassAd, name: str, records: Sequence[Record]) -> Iterator[Happening]:
-    """Starts after the first, and ends of runs before the last: the ad has the first start and the end of the job."""
     steps = sorted(
         (
             float(each.get("at", 0.0)),
             _leads_to(str(each.get("from", "")), str(each.get("to", ""))),
-            each.get("slot", "?"),
+            str(each.get("slot", "?")),
         )
         for each in records
         if not each.get("starter")
     )
+    holds = [at for at, milestone in _of_decisions(decisions) if milestone is Milestone.HELD]
+    found = [*_dates(ad, name), *_end(ad, name, steps), *_runs(ad, name, steps, holds)]
+    return sorted(found, key=lambda each: each.at)
+
+
+def _end(ad: ClassAd, name: str, steps: Sequence[tuple[float, Milestone, str]]) -> Iterator[Happening]:
+    """How a job ended: the ad knows the second, and the slot's record of the last run where in it."""
+    at = ad.get("CompletionDate")
+    if not isinstance(at, int | float) or at <= 0:
+        return
+    last = max((at for at, milestone, _ in steps if milestone is Milestone.EVICTED), default=0.0)
+    what = "finished"
+    if ad.get("ExitBySignal") is True:
+        what = f"killed by signal {ad.get('ExitSignal', '?')}"
+    elif isinstance(code := ad.get("ExitCode"), int):
+        what = f"finished with status {code}"
+    at = max(at, last) if abs(last - at) <= _MESSAGE_S else at
+    yield Happening(float(at), f"job {name}", what, kind="job", milestone=Milestone.FINISHED)
+
+
+def _runs(
+    ad: ClassAd, name: str, steps: Sequence[tuple[float, Milestone, str]], holds: Sequence[float]
+) -> Iterator[Happening]:
+    """Starts after the first, and ends of runs before the last: the ad has the first start and the end of the job.
+
+    `holds`: when the job was put on hold.
+    """
     over = ad.get("JobStatus") in (JobStatus.COMPLETED, JobStatus.REMOVED, JobStatus.HELD)
     last_start = max((at for at, milestone, _ in steps if milestone is Milestone.STARTED), default=0.0)
     first_start, is_first = float(ad.get("JobStartDate") or 0), True
+    started = 0.0
     for at, milestone, slot in steps:
         if milestone is Milestone.STARTED:
+            started = at
             if is_first and abs(at - first_start) <= _MESSAGE_S:
                 is_first = False
                 continue
             yield Happening(at, f"job {name}", f"started again on {slot}", kind="job", milestone=milestone)
         elif milestone is Milestone.EVICTED and at < last_start:
-            yield Happening(at, f"job {name}", f"left {slot}; it waits again", kind="job", milestone=milestone)
+            is_held = any(started <= held <= at + _MESSAGE_S for held in holds)
+            after = "is on hold" if is_held else "waits again"
+            yield Happening(at, f"job {name}", f"left {slot}; it {after}", kind="job", milestone=milestone)
         elif milestone is Milestone.EVICTED and not over:
             yield Happening(at, f"job {name}", f"left {slot}", kind="job", milestone=milestone)
 

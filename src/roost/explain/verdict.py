@@ -217,15 +217,20 @@ class _Builder:
 
     def slot(self, cause: str, name: str, slot: ClassAd) -> None:
         """A slot whose rejection is traced."""
-        why, shut = self._tracer.refusal(cause, name, slot), shut_by(slot)
-        free = cause == "job-requirements" and edits.when_free(self._tracer.job, slot, self._test)
-        self._count(cause, why, name, shut if cause == "slot-requirements" else _PARTS if free else "")
+        why, shut, whole = self._tracer.refusal(cause, name, slot), shut_by(slot), edits.whole_of(slot)
+        of_slot, free = cause == "slot-requirements", False
+        if whole is not None and not shut and (of_slot or cause == "job-requirements"):
+            free = self._test.fits(self._tracer.job, whole)
+            # What others have of it now is not what keeps the job from it.
+            slot, why = whole, self._tracer.refusal(cause, name, whole) or why
+        self._count(cause, why, name, shut if of_slot and shut else _PARTS if free else "")
         if free:
             self._verdict.when_free.append(name)
         elif why is not None:
             mine_is_job = TRACED[cause][1] == "job"
             self._verdict.misspelt |= edits.misspelt(self._tracer.job, slot, why, mine_is_job=mine_is_job)
-        if not free:
+        # A dynamic slot is the part of another one that somebody's job has.
+        if not free and slot.get("SlotType") != "Dynamic":
             self._consider(name, slot, self._tracer.unmet(name, slot), shut)
 
     def done(self) -> Verdict:
@@ -257,9 +262,14 @@ class _Builder:
         if shut:
             verdict.shut[name] = shut
             return
-        if "slot-requirements" in whys and not is_the_jobs("slot-requirements", whys["slot-requirements"]):
-            verdict.others.append(name)
         self._slots[name], self._unmet[name] = slot, whys
+        if "slot-requirements" in whys:
+            tracer = self._tracer
+            if truth(slot.eval("START", tracer.job, tracer.world)) is True and "job-requirements" in whys:
+                # Its size is what refuses the job, which the job's own requirements say, too.
+                whys = {cause: why for cause, why in whys.items() if cause != "slot-requirements"}
+            elif not is_the_jobs("slot-requirements", whys["slot-requirements"]):
+                verdict.others.append(name)
         changes = [text for cause, why in whys.items() for text in missing(why, mine_is_job=TRACED[cause][1] == "job")]
         sure = all(why.changes for why in whys.values())
         best = verdict.nearest

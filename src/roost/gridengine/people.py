@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -57,6 +58,16 @@ class User:
     fshare: int = attribute(ULONG, "0", "Functional share of the user.")
     delete_time: int = attribute(ULONG, "0", "When an automatically created user is deleted; 0 is never.")
     default_project: str = attribute(_PROJECT, "NONE", "Project of the user's jobs that do not name one.")
+
+
+#: the department of users that no other holds
+DEFAULT_DEPARTMENT: Final = "defaultdepartment"
+
+
+def department_of(lists: Mapping[str, UserList], user: str, groups: tuple[str, ...] = ()) -> str:
+    """The department of a user."""
+    named = (name for name, one in lists.items() if one.is_department and one.holds(user, groups))
+    return next(named, DEFAULT_DEPARTMENT)
 
 
 #: user lists that every new cell has, with the type of each

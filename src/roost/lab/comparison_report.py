@@ -25,6 +25,7 @@ _CAUSES: Final = {
     "preemption-requirements": "PREEMPTION_REQUIREMENTS forbids it",
     "priority": "the slots are in use by users whose priority is as good",
     "submitter-limit": "the user has its share",
+    "queue-limit": "the queue asks for no more slots (MAX_JOBS_RUNNING, JOB_START_COUNT)",
     "ceiling": "the user has as much as it may have at most",
     "concurrency-limit": "a concurrency limit is reached",
 }

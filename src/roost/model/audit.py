@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from hashlib import blake2b
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -120,11 +119,6 @@ class AuditRecord:
     samples: tuple[str, ...] = ()
     #: Whatever else there is to say.
     detail: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
-
-
-def digest(*parts: str) -> str:
-    """A short name for texts, the same for the same ones."""
-    return blake2b("\0".join(parts).encode("utf-8", "surrogateescape"), digest_size=6).hexdigest()
 
 
 def clipped(text: str) -> str:

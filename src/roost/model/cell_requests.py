@@ -1,7 +1,12 @@
-"""Attributes by which a job asks a Grid Engine cell for something; `roost.gridengine.pool.requests` reads them."""
+"""What jobs, machines and queues say to each other about a Grid Engine cell: attributes of ads, and words.
+
+By the first attributes a job asks the cell for something; `roost.gridengine.pool.requests` reads them. Those that
+`qsub` gives a job beside them say what the job is called and how it is run.
+"""
 
 from __future__ import annotations
 
+from enum import StrEnum
 from typing import Final
 
 RESOURCES: Final = "CellResources"
@@ -9,7 +14,76 @@ SOFT_RESOURCES: Final = "CellSoftResources"
 QUEUES: Final = "CellQueues"
 SOFT_QUEUES: Final = "CellSoftQueues"
 PROJECT: Final = "CellProject"
+PARALLEL: Final = "CellParallel"
+MASTER_QUEUES: Final = "CellMasterQueues"
 #: All of them.
-ASKED: Final = (RESOURCES, SOFT_RESOURCES, QUEUES, SOFT_QUEUES, PROJECT)
+ASKED: Final = (RESOURCES, SOFT_RESOURCES, QUEUES, SOFT_QUEUES, PROJECT, PARALLEL, MASTER_QUEUES)
 #: What a job got of the cell, an ad, in the job's ad and in that of its slot; see `roost.gridengine.pool.tasks`.
 TASK: Final = "CellTask"
+
+#: `qsub -N`; each job of `qsub` has it, and no other job.
+NAME: Final = "CellJobName"
+#: The text of the script, as it was when the job was submitted; none with `-b y`.
+SCRIPT: Final = "CellScript"
+#: `-S`
+SHELL: Final = "CellShell"
+#: `-b y -shell n`: the command is executed without a shell.
+DIRECT: Final = "CellDirect"
+#: Tasks of an array as `-t` names them, ``1-10:3``; none for a job without tasks.
+TASKS: Final = "CellTasks"
+#: The number of the task, an integer.
+TASK_NUMBER: Final = "CellTaskNumber"
+#: `-A`
+ACCOUNT: Final = "CellAccount"
+#: Where `-o`, `-e` and `-i` lead, as they were given.
+OUTPUT_PATHS: Final = "CellOutputPaths"
+ERROR_PATHS: Final = "CellErrorPaths"
+INPUT_PATHS: Final = "CellInputPaths"
+#: `-j y`
+MERGES: Final = "CellMerges"
+#: `-cwd` or `-wd` was given.
+DIRECTORY: Final = "CellDirectory"
+#: `-M`
+MAIL_LIST: Final = "CellMailList"
+#: `-r`: y or n
+RERUN: Final = "CellRerun"
+#: `-a`: not before this instant, epoch s.
+NOT_BEFORE: Final = "CellNotBefore"
+#: `-hold_jid`: the numbers of the jobs that have to leave first, separated by commas, and the words that named them.
+PREDECESSORS: Final = "CellPredecessors"
+PREDECESSORS_ASKED: Final = "CellPredecessorsAsked"
+#: Holds of a job on hold, some of the letters of `HOLDS`; the job is on hold until none is left.
+HELD: Final = "CellHolds"
+#: Of the user, of an operator, of the system, which managers set.
+HOLDS: Final = "uos"
+#: ``CellFailed`` of a job that was killed at a limit of its queue instance.
+LIMIT_EXCEEDED: Final = 37
+#: What of the cell suspends the job of a slot, in the slot's ad: a list of `Suspender`, and the same in sentences.
+SUSPENDERS: Final = "CellSuspenders"
+SUSPENSION: Final = "CellSuspension"
+
+
+class InstanceAction(StrEnum):
+    """What commands do to queue instances."""
+
+    DISABLE = "disable"
+    ENABLE = "enable"
+    SUSPEND = "suspend"
+    RESUME = "resume"
+    #: Take away the error state E.
+    CLEAR = "clear"
+
+
+class Suspender(StrEnum):
+    """What of a cell can suspend a job; it goes on when none of them is left."""
+
+    #: Its queue instance was suspended by command.
+    COMMAND = "command"
+    #: The calendar of its queue instance.
+    CALENDAR = "calendar"
+    #: Another queue instance of the host has so many slots in use that its own is suspended.
+    SUBORDINATION = "subordination"
+    #: A suspend threshold of its queue instance is exceeded, and it is the job's turn.
+    THRESHOLD = "threshold"
+    #: The host runs as many jobs as it may, and those of other queues go first.
+    SLOTS = "slots"

@@ -6,6 +6,7 @@ or not at all: the machine decides from its own state what it still means.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import IntEnum, StrEnum
 from typing import TypeAlias
 
@@ -13,6 +14,7 @@ from roost.classad import ClassAd, Expr
 from roost.classad.records import dataclass
 from roost.model.claims import ClaimRequest
 from roost.model.identifiers import ClaimId
+from roost.model.queue_context import QueueContext
 from roost.model.reasons import Leaving
 
 
@@ -123,6 +125,8 @@ class ActivationRequested:
     claim_id: ClaimId
     job_ad: ClassAd
     reply_to: str = ""
+    #: What the queue instance of a Grid Engine cell gives the job; None without a cell. It is the starter's business.
+    context: QueueContext | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -146,6 +150,16 @@ class ContinueRequested:
     """The suspended job is to go on."""
 
     claim_id: ClaimId
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SuspendersChanged:
+    """What of the pool's Grid Engine cell suspends the job of a claim from now on; nothing lets it go on."""
+
+    #: PublicClaimId.
+    claim: str
+    #: `roost.model.cell_requests.Suspender`, each with what to say of it.
+    suspenders: Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -285,6 +299,8 @@ class FetchedWorkOffered:
     """The hook that fetches work has ended. No job where it had none, or printed what is not an ad."""
 
     job_ad: ClassAd | None = None
+    #: Why what it did counts as no work; "" where it had none, or has a job.
+    problem: str = ""
 
 
 Event: TypeAlias = (
@@ -299,6 +315,7 @@ Event: TypeAlias = (
     | DeactivationRequested
     | SuspendRequested
     | ContinueRequested
+    | SuspendersChanged
     | JobUpdated
     | JobExited
     | StarterEvicted

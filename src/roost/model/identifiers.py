@@ -21,6 +21,11 @@ from roost.model.changed import changed, maker
 SECRET_BYTES = 16
 
 
+def public_of(text: str) -> str:
+    """The part of a claim id that is not secret."""
+    return f"{text.rpartition('#')[0]}#..."
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClaimId:
     """The name of a claim, which is also the right to use it."""

@@ -28,6 +28,8 @@ IDENTITY: Final = "PoolPolicyIdentity"
 PLACES: Final = {name: f"{name}Place" for name in IMPOSED}
 #: All that a match brings of the policy.
 HANDED: Final = (*IMPOSED, *PLACES.values(), IDENTITY)
+#: Their folded names.
+HANDED_KEYS: Final = frozenset(map(str.lower, HANDED))
 #: Attribute to the knob that it carries.
 KNOBS: Final = {
     RESOURCE: "NEGOTIATOR_PE_RESOURCE_EXPR",

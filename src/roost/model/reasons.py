@@ -33,6 +33,8 @@ class Reason(StrEnum):
     SUSPENSION_ORDERED = "suspension ordered"
     CONTINUATION = "CONTINUE true"
     CONTINUATION_ORDERED = "continuation ordered"
+    CELL_SUSPENSION = "suspended by the cell"
+    CELL_CONTINUATION = "no longer suspended by the cell"
     PREEMPTION = "PREEMPT true"
     BETTER_MATCH = "better match"
     CAUSE_GONE = "cause of retirement gone"

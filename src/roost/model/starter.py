@@ -59,6 +59,8 @@ class OrderedBy(StrEnum):
 class StarterHold(IntEnum):
     """Numbers of the holds that a starter asks for by itself."""
 
+    #: The job's program says itself that it is at fault; as with OnExitHold.
+    APPLICATION_ERROR = 3
     FAILED_TO_CREATE_PROCESS = 6
     UNABLE_TO_OPEN_OUTPUT = 7
     UNABLE_TO_OPEN_INPUT = 8
@@ -81,6 +83,7 @@ class StarterVacate(IntEnum):
     """Numbers of the vacations that a starter decides by itself."""
 
     JOB_NOT_STARTED = 1003
+    JOB_SHOULD_REQUEUE = 1005
     STARTER_ERROR = 1007
     #: The number of the startd's own policy, for it is the machine's policy as well; `EVICT_SUBCODE` tells them apart.
     EVICT_EXPRESSION = 1011
@@ -132,9 +135,12 @@ class HookPoint(StrEnum):
 
 
 class ScriptPoint(StrEnum):
-    """Where a starter runs a program of the queue instance."""
+    """Where a starter runs a program of the queue instance, or of the slot."""
 
     PROLOG = "prolog"
+    #: Of the parallel environment: after the prolog, and before the epilog.
+    PE_START = "pe_start"
+    PE_STOP = "pe_stop"
     EPILOG = "epilog"
 
 
@@ -161,6 +167,8 @@ class StarterTimer(StrEnum):
     HOOK = "hook"
     FINISH = "finish"
     DEFERRAL = "deferral"
+    SOFT_LIMIT = "soft limit"
+    HARD_LIMIT = "hard limit"
 
 
 class Output(StrEnum):

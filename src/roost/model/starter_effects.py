@@ -72,10 +72,11 @@ class ContinueProcesses:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SignalJob:
-    """Send a signal to the main process of the job."""
+    """Send a signal to the main process of the job, or to all of them."""
 
     #: ``SIGTERM``.
     signal: str
+    all: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

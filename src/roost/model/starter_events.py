@@ -128,6 +128,8 @@ class JobNotStarted:
     errno: int = 0
     #: The hold that it leads to; None where another machine may do better.
     code: StarterHold | None = StarterHold.FAILED_TO_CREATE_PROCESS
+    #: The job's queue instance of a Grid Engine cell is at fault.
+    by_queue: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

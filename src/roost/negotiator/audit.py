@@ -14,7 +14,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from roost.model.audit import AuditKind, AuditRecord, Effect, clipped, digest, some
+from roost.model.audit import AuditKind, AuditRecord, Effect, clipped, some
+from roost.model.digests import digest
 from roost.negotiator.accounts import Accounts
 from roost.negotiator.pool_policy import JOB_ONLY, Act, Cause, Counted
 from roost.negotiator.settings import Settings

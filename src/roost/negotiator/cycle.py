@@ -26,7 +26,7 @@ from roost.negotiator.limits import LimitBook
 from roost.negotiator.memory import Key, Memory
 from roost.negotiator.pool_policy import SCHEDD_ONLY, Findings, PoolPolicy
 from roost.negotiator.preemption import Standing
-from roost.negotiator.serving import Floor, Party, Ration, Want
+from roost.negotiator.serving import JOB_CONSTRAINT, Floor, Party, Ration, Want
 from roost.negotiator.settings import ROOT, Settings
 from roost.negotiator.single_slots import SingleSlots
 from roost.negotiator.snapshot import Plan, Rejection, Snapshot, SubmitterDemand
@@ -212,7 +212,7 @@ class _Cycle:
         if knob is not None:
             want.close(Rejection(text=f"pool policy: {knob}", causes={"pool-policy-discarded": 1}))
         elif constraint is not None and not is_true(evaluate(constraint, request.ad, None, self.world)):
-            want.close(Rejection(text="no match found", causes={"job-constraint": 1}))
+            want.close(Rejection(text="no match found", causes={JOB_CONSTRAINT: 1}))
 
     # -- standing ----------------------------------------------------------------------------------
 

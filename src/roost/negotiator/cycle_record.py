@@ -16,10 +16,10 @@ import numpy as np
 
 from roost.classad.vector.kinds import Array
 from roost.negotiator.groups import Group
-from roost.negotiator.limits import maximum
+from roost.negotiator.limits import maximum, parse_limits
 from roost.negotiator.pool_policy import JOB, RESOURCE
 from roost.negotiator.preemption import Standing
-from roost.negotiator.serving import Floor, Party, Want
+from roost.negotiator.serving import JOB_CONSTRAINT, Floor, Party, Want
 from roost.negotiator.settings import ROOT, Settings
 from roost.negotiator.verdicts import CAUSES, JOB_REFUSES, REFUSED, SLOT_REFUSES
 from roost.negotiator.view import REASONS
@@ -31,6 +31,8 @@ NAMES_MAX: Final = 20
 SUBMITTERS_MAX: Final = 50
 
 _TAKEN: Final = "taken"
+#: To the request itself.
+_GIVEN: Final = "given"
 _ACCEPTED: Final = "accepted"
 _HELD: Final = ("occupied", "retirement-time", _ACCEPTED)
 _APART: Final = (CAUSES[JOB_REFUSES], CAUSES[SLOT_REFUSES])
@@ -85,6 +87,8 @@ class CycleRecord:
         text = "" if rejection is None else rejection.text
         out = text.removeprefix("pool policy: ") if text.startswith("pool policy: ") else ""
         knob = out if out.startswith("NEGOTIATOR_") else ""
+        if rejection is not None and JOB_CONSTRAINT in rejection.causes:
+            knob = out = "NEGOTIATOR_JOB_CONSTRAINT"
         causes = [] if out else list(self._causes(want))
         found = self._answer(submitter, text, knob, causes)
         found["out"] = "" if knob else out
@@ -92,12 +96,13 @@ class CycleRecord:
         found["visited"] = want.key in self.floor.known
         found["given"] = [each.slot for each in self.floor.matches if self._is_of(each, want)][:NAMES_MAX]
         found["besides"] = {} if rejection is None else _besides(rejection.causes)
-        found["limits"] = list(self._limits(found["besides"]))
+        found["limits"] = list(self._limits(found["besides"], want))
         found["ceilings"] = [
             {"name": each.name, "limit": each.limit, "in_use": each.in_use, "set_by": each.set_by}
             for each in self.floor.ceilings(submitter, want.person)
         ]
         found["too_large"] = None if want.too_large == math.inf else want.too_large
+        found["whole"] = want.whole
         return found
 
     def _answer(self, submitter: str, text: str, knob: str, causes: list[dict[str, Any]]) -> dict[str, Any]:
@@ -140,7 +145,9 @@ class CycleRecord:
             for code, cause in CAUSES.items():
                 rows[cause] = np.flatnonzero(todo & (verdicts == code))
             accepted = todo & (verdicts < REFUSED)
-            rows[_TAKEN] = np.flatnonzero(accepted & self.floor.taken)
+            own = np.isin(view.names, [each.slot for each in self.floor.matches if self._is_of(each, want)])
+            rows[_GIVEN] = np.flatnonzero(accepted & self.floor.taken & own)
+            rows[_TAKEN] = np.flatnonzero(accepted & self.floor.taken & ~own)
             rows[_ACCEPTED] = np.flatnonzero(accepted & ~self.floor.taken)
         else:
             rows[_TAKEN] = np.flatnonzero(todo & self.floor.taken)
@@ -186,13 +193,15 @@ class CycleRecord:
         return {"name": name, "quota": group.quota, "allocated": group.allocated, "used": used,
                 "accepts": group.accepts}  # fmt: skip
 
-    def _limits(self, besides: Mapping[str, int]) -> Iterator[dict[str, Any]]:
-        book = self.floor.book
+    def _limits(self, besides: Mapping[str, int], want: Want) -> Iterator[dict[str, Any]]:
+        book, text = self.floor.book, want.request.ad.eval("ConcurrencyLimits")
+        wanted = parse_limits(text) if isinstance(text, str) else {}
         for cause in besides:
             name = cause.partition(":")[2]
             if cause.startswith("concurrency-limit:") and name:
                 limit = maximum(name, self.settings.limits)
-                yield {"name": name, "limit": limit, "in_use": book.in_use.get(name, 0.0)}
+                in_use = book.in_use.get(name, 0.0)
+                yield {"name": name, "limit": limit, "in_use": in_use, "wanted": wanted.get(name, 0.0)}
 
     def _source(self, knob: str) -> dict[str, str] | None:
         if not knob:
@@ -250,5 +259,5 @@ _ALWAYS: Final = ("preemption",)
 
 def _besides(causes: Mapping[str, int]) -> dict[str, int]:
     """Causes that are not about verdicts: limits, and who may take a slot from whom."""
-    known = {*CAUSES.values(), *REASONS, _TAKEN}
+    known = {*CAUSES.values(), *REASONS, _TAKEN, _GIVEN}
     return {cause: count for cause, count in causes.items() if cause not in known}

@@ -21,12 +21,13 @@ from typing import Final, TypeAlias
 import numpy as np
 
 from roost.classad import ERROR, ClassAd, Expr, FixedWorld, evaluate
-from roost.classad.ad import MISSING
+from roost.classad.ad import MISSING, has_any
 from roost.classad.syntax import Binary, Op, Paren
 from roost.classad.vector import Kind, Table
 from roost.classad.vector.kinds import Array
 from roost.model import pool_policy as handed
-from roost.model.audit import NOTHING_KNOWN, InForce, digest
+from roost.model.audit import NOTHING_KNOWN, InForce
+from roost.model.digests import digest
 from roost.model.pool_policy import is_true
 from roost.negotiator.settings import PolicySettings
 
@@ -250,7 +251,7 @@ def restricted(slot: ClassAd, settings: PolicySettings, in_force: InForce = NOTH
     given: dict[str, Expr | str | None] = {**imposed, handed.IDENTITY: identity(settings) or None}
     for name, expr in imposed.items():
         given[handed.PLACES[name]] = None if expr is None else in_force.of(handed.KNOBS[name]).place or None
-    if all(value is None and slot.cell(name.lower()) is MISSING for name, value in given.items()):
+    if all([value is None for value in given.values()]) and not has_any(slot, handed.HANDED_KEYS):
         return slot
     found = slot.copy()
     for name, value in given.items():

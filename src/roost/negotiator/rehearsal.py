@@ -14,7 +14,8 @@ import numpy as np
 
 from roost.classad import ClassAd
 from roost.classad.vector.kinds import Array
-from roost.model.audit import AuditKind, AuditRecord, Effect, digest, some
+from roost.model.audit import AuditKind, AuditRecord, Effect, some
+from roost.model.digests import digest
 from roost.model.pool_policy import is_true
 from roost.negotiator import pool_policy
 from roost.negotiator.memory import Key, Memory

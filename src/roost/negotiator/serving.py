@@ -34,8 +34,13 @@ from roost.negotiator.view import SlotView, part_weight
 
 #: Causes that end a request for the present visit only.
 LIMIT = "submitter-limit"
+#: Cause that keeps a request out of the cycle.
+JOB_CONSTRAINT = "job-constraint"
 CEILING = "ceiling"
 CONCURRENCY = "concurrency-limit"
+#: The queue may ask for no more slots.
+FULL = "queue-limit"
+FULL_TEXT = "the queue asks for no more slots (MAX_JOBS_RUNNING, JOB_START_COUNT)"
 #: Slots beyond those wanted about which preemption is asked in advance.
 ASKED_MIN = 16
 
@@ -57,6 +62,8 @@ class Want:
     weight: float = 1.0
     #: The least weight of a slot, or a part of one, that a ceiling kept from it; infinite for none.
     too_large: float = math.inf
+    #: Whether that was a slot that is given whole.
+    whole: bool = False
     #: Nothing more is to be had for it in this cycle.
     closed: bool = False
     rejection: Rejection | None = None
@@ -138,9 +145,12 @@ class Floor:
     known: dict[Key, Known] = field(default_factory=dict)
     #: Requests for which no slot is left, whatever the other jobs of their autoclusters come to: why.
     _exhausted: dict[Key, Rejection] = field(default_factory=dict)
+    #: Queue to how many slots it may still be given, for those that have a limit.
+    _room: dict[str, int] = field(init=False)
 
     def __post_init__(self) -> None:
         view = self.view
+        self._room = {each.schedd: each.room for each in self.snapshot.demands if each.room is not None}
         self.shrinking = Shrinking(self.snapshot.slots, self.judge, np.flatnonzero(view.shrinks & view.available))
         # Slots that shrink with each match are matched one by one.
         view.available = view.available & ~view.shrinks
@@ -173,12 +183,27 @@ class Floor:
                 # An earlier request of the same autocluster was told: in a queue of many kinds of jobs, most are.
                 want.close(self._exhausted[want.key])
                 continue
-            self._serve(party, want, ration)
+            self._serve_in(party, want, ration)
             if not want.left:
                 want.close()
             watch.tell((yield))
         watch.charge(schedd, submitter, began)
         return ration.used
+
+    def _serve_in(self, party: Party, want: Want, ration: Ration) -> None:
+        """Serve a request as far as its queue has room."""
+        schedd = party.demand.schedd
+        if schedd not in self._room:
+            self._serve(party, want, ration)
+            return
+        beyond = max(0, want.left - self._room[schedd])
+        want.left -= beyond
+        before = want.left
+        self._serve(party, want, ration)
+        self._room[schedd] -= before - want.left
+        if beyond and not want.left:
+            want.close(Rejection(text=FULL_TEXT, causes={FULL: 1}))
+        want.left += beyond
 
     def _serve(self, party: Party, want: Want, ration: Ration) -> None:
         request = want.request
@@ -281,7 +306,8 @@ class Floor:
             charged = cost if part is None else part
             if charged > ceiling + ROUNDING:
                 want.causes[CEILING] = want.causes.get(CEILING, 0) + 1
-                want.too_large = min(want.too_large, charged)
+                if charged < want.too_large:
+                    want.too_large, want.whole = charged, part is None
                 missed.append(row)
                 continue
             mine = licences if isinstance(licences, dict) else self._licences_with(row, want.request.ad, licences)

@@ -56,6 +56,10 @@ _PREEMPTION_RANK: Final = parse_expression(
     "(RemoteUserPrio * 1000000) - ifThenElse(isUndefined(TotalJobRuntime), 0, TotalJobRuntime)"
 )
 _NEVER: Final = parse_expression("false")
+_MODIFY: Final = {
+    name.lower(): parse_expression(f"quantize(Request{name},{{{least}}})")
+    for name, least in (("Cpus", 1), ("Memory", 128), ("Disk", 1024))
+}
 _GROUP_SORT: Final = parse_expression(
     'ifThenElse(AccountingGroup=?="<none>",3.4e+38,ifThenElse(GroupQuota>0,GroupResourcesInUse/GroupQuota,3.3e+38))'
 )
@@ -146,6 +150,8 @@ class Settings:
     times: TimeLimits = field(default_factory=TimeLimits)
     #: Folded user, with or without the domain, to the most weight that it may have at once.
     ceilings: Mapping[str, float] = field(default_factory=dict)
+    #: Folded resource to how machines round requests for it, MODIFY_REQUEST_EXPR_*; MY is the job, TARGET the slot.
+    modify: Mapping[str, Expr] = field(default_factory=lambda: _MODIFY)
     policy: PolicySettings = field(default_factory=PolicySettings)
     #: The policy that is only tried: the one in force, with what has a twin in NEGOTIATOR_PE_DRYRUN_* replaced; None
     #: without any.
@@ -184,10 +190,16 @@ def _settings(config: View) -> Settings:
         limits=_limits(config),
         times=_times(config),
         ceilings=_ceilings(config),
+        modify=_modify(config),
         policy=_policy(config),
         dry_run=_dry_run(config),
         in_force=in_force(config.config, AUDITED, "NEGOTIATOR"),
     )
+
+
+def _modify(config: View) -> dict[str, Expr]:
+    found = {name: _expr(config, f"MODIFY_REQUEST_EXPR_REQUEST{name.upper()}") for name in _MODIFY}
+    return {name: expression for name, expression in found.items() if expression is not None}
 
 
 def _expr(config: View, name: str) -> Expr | None:

@@ -36,6 +36,8 @@ class SubmitterDemand:
     requests: tuple[Request, ...]
     #: The submitter's ad.
     ad: ClassAd = field(default_factory=ClassAd)
+    #: How many slots its queue may be given, for all its submitters together; None for no limit.
+    room: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,6 +88,17 @@ class Snapshot:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """A further slot of a job that gets several, all or none."""
+
+    slot: str
+    node: str
+    claim_id: str
+    #: What it costs, and what the job gets of a Grid Engine cell with it.
+    pledge: Pledge
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Match:
     """A slot for a job."""
 
@@ -107,6 +120,13 @@ class Match:
     pledge: Pledge | None = None
     #: The slot's ad if it is another one than the collector's: what was left of it before the match.
     slot_ad: ClassAd | None = None
+    #: Further slots of a parallel job, which begins once it has all of them.
+    parts: tuple[Part, ...] = ()
+
+    @property
+    def slots(self) -> tuple[Match | Part, ...]:
+        """All slots of the match."""
+        return (self, *self.parts)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -64,6 +64,8 @@ class Pace:
 
     intervals: Intervals = field(default_factory=Intervals)
     wish: Wish = Wish.NONE
+    #: Longest from start to start, s, for another reason than the configuration of the matchmaker.
+    interval_max_s: float = math.inf
     _began: float = -math.inf
     _ended: float = -math.inf
 
@@ -74,7 +76,7 @@ class Pace:
     def due(self) -> float:
         """When the next cycle is to begin."""
         times = self.intervals
-        latest = self._began + times.interval_s
+        latest = self._began + min(times.interval_s, max(times.min_interval_s, self.interval_max_s))
         match self.wish:
             case Wish.URGENT:
                 took = self._ended - self._began if self._ended > -math.inf else 0.0

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final, cast
 
 import numpy as np
 
@@ -113,17 +114,55 @@ def weight_of(ad: ClassAd, settings: Settings, world: World) -> float:
 def part_weight(slot: ClassAd, request: ClassAd, settings: Settings, world: World) -> float | None:
     """The weight of the dynamic slot that a request gets of a partitionable one; None for a slot of another kind.
 
-    The slot is weighed with the requested amounts as if they were all of it; a machine may round them up.
+    The slot is weighed with the amounts that its machine will give as if they were all of it. An amount that the
+    machine may find to be another one, as one drawn by chance, may be all that there is.
     """
     if slot.cell("partitionableslot") is not True:
         return None
     part = slot.copy()
     resources = slot.eval("MachineResources")
     for name in (resources if isinstance(resources, str) else "Cpus Memory Disk").split():
-        amount = request.eval(f"Request{name}", slot, world)
-        if amount.__class__ in (int, float):
+        amount = _given(name, slot, request, settings, world)
+        if amount is not None:
             part[name] = amount
     return weight_of(part, settings, world)
+
+
+#: What a machine gives of a resource that a request does not name; none of any other. Without memory or disk there is
+#: no slot.
+_UNNAMED: Final = {"cpus": 1, "memory": None, "disk": None}
+
+
+def _given(name: str, slot: ClassAd, request: ClassAd, settings: Settings, world: World) -> int | None:
+    """What a machine will give of a resource, by the steps of `roost.startd.requests`; None if it may be anything."""
+    key, exact = name.lower(), f"_condor_Request{name}"
+    attribute = exact if exact in request else f"Request{name}"
+    if attribute not in request:
+        return _UNNAMED.get(key, 0)
+    watched = _Watched(world)
+    amount = request.eval(attribute, None, cast("World", watched))
+    if watched.asked or amount.__class__ not in (int, float) or not math.isfinite(amount):
+        return None
+    wanted = math.ceil(amount)
+    if attribute != exact and key in settings.modify:
+        known = request.copy()
+        known[attribute] = amount
+        modified = known.eval_expr(settings.modify[key], slot, world)
+        if modified.__class__ in (int, float) and math.isfinite(modified):
+            wanted = max(wanted, math.trunc(modified))
+    return max(1 if key == "cpus" else 0, wanted)
+
+
+class _Watched:
+    """A world that knows whether it was asked for anything."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self.asked = False
+
+    def __getattr__(self, name: str) -> Any:
+        self.asked = True
+        return getattr(self._world, name)
 
 
 def charged_for(ad: ClassAd, world: World) -> str:

@@ -12,7 +12,8 @@ from dataclasses import replace
 from typing import Final
 
 from roost.classad import ClassAd
-from roost.model.audit import AuditKind, AuditRecord, Effect, clipped, digest, some
+from roost.model.audit import AuditKind, AuditRecord, Effect, clipped, some
+from roost.model.digests import digest
 from roost.model.reasons import Reason
 from roost.model.starter import StarterReason
 from roost.policy.decision import Decision
@@ -26,7 +27,13 @@ _RUNS: Final = frozenset((BUSY, SUSPENDED))
 _GOES: Final = frozenset((RETIRING, VACATING, KILLING))
 #: Ways to where a job goes that nobody decided then.
 _NO_DECISION: Final = frozenset(
-    (Reason.JOB_ENDED, Reason.CONTINUATION, Reason.CONTINUATION_ORDERED, Reason.NO_MORE_WORK)
+    (
+        Reason.JOB_ENDED,
+        Reason.CONTINUATION,
+        Reason.CONTINUATION_ORDERED,
+        Reason.CELL_CONTINUATION,
+        Reason.NO_MORE_WORK,
+    )
 )
 _STARTER: Final = frozenset((StarterReason.EVICTION, StarterReason.KILL))
 

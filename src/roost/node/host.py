@@ -41,7 +41,7 @@ from roost.startd.states import CLEANING
 from roost.starter import machine as starter_machine
 from roost.starter.endings import cause_of
 from roost.starter.policy_inputs import EVICT
-from roost.starter.scripts import breaks_slot, script_cause
+from roost.starter.scripts import breaks_slot, queue_script, script_cause
 from roost.starter.starter_state import Launch
 
 S = TypeVar("S", bound=Slot)
@@ -304,6 +304,7 @@ class Host(Generic[S]):
             # Only a starter that ends a job by itself has to know it; with every other order it is told.
             retirement_s=self._retirement_s(slot, now) if evicts else 0.0,
             from_queue=effect.kind is ClaimKind.SCHEDD,
+            context=slot.context,
         )
         begun = starter_machine.begin(launch, now, policy)
         starter = slot.starter = Starter(effect, begun.state, policy)
@@ -355,7 +356,9 @@ class Host(Generic[S]):
                 case sef.ReportExit(report=report):
                     self.tell(slot, ev.JobExited(started=report.started))
                     for failure in report.script_failures:
-                        if breaks_slot(failure.status):
+                        # What a queue instance runs is the cell's: its instance takes no jobs, and the slot does.
+                        of_slot = not queue_script(starter.state, failure.point)
+                        if of_slot and breaks_slot(failure.status):
                             cause = script_cause(failure.point, failure.status)
                             self._break(slot, "" if cause is None else cause.text)
                 case sef.Quit():
@@ -371,7 +374,9 @@ class Host(Generic[S]):
         before = slot.run_name
         if slot.starter is None:
             slot.run_name = run
+        slot.context = event.context
         self._step(slot, event, now)
+        slot.context = None
         if slot.starter is None:
             # The order was refused: repeated, it is judged and answered again.
             slot.run_name = before

@@ -7,6 +7,7 @@ from roost.model.claims import ClaimKind
 from roost.model.effects import ActivateStarter
 from roost.model.events import ActivationRequested
 from roost.model.identifiers import ClaimId
+from roost.model.queue_context import QueueContext
 from roost.node.host_plan import SlotPlan
 from roost.startd.slot_ad.latches import Latches
 from roost.startd.slot_state import SlotState
@@ -32,7 +33,7 @@ class Starter:
 class Slot:
     """A slot at work."""
 
-    __slots__ = ("_shares", "latches", "next_run", "order", "plan", "run_name", "starter", "state")
+    __slots__ = ("_shares", "context", "latches", "next_run", "order", "plan", "run_name", "starter", "state")
 
     def __init__(self, plan: SlotPlan, state: SlotState, order: int) -> None:
         self.plan = plan
@@ -44,6 +45,8 @@ class Slot:
         self.run_name = ""
         #: A run that was asked for while the starter of the last one was only waited for, and the order.
         self.next_run: tuple[str, ActivationRequested] | None = None
+        #: What a queue instance gives the job that is just being started; None at all other times.
+        self.context: QueueContext | None = None
         #: What polls have found so far; kept here for whoever polls.
         self.latches = Latches()
         self._shares: ClassAd | None = None

@@ -14,6 +14,7 @@ from roost.model import events as ev
 from roost.model import starter_events as sev
 from roost.model.claims import ClaimRequest
 from roost.model.identifiers import ClaimId, ClaimIdSource
+from roost.model.queue_context import QueueContext
 from roost.model.slots import SlotId, SlotShape
 from roost.model.starter import Cause
 from roost.node import claim_news
@@ -119,7 +120,16 @@ class Machine:
             return None
         return self.host.receive(slot, ev.ClaimRequested(claim_id=known, request=request), now)
 
-    def activate(self, claim_id: str, run: str, job_ad: ClassAd, now: float, *, schedd: str = "") -> Outs | None:
+    def activate(
+        self,
+        claim_id: str,
+        run: str,
+        job_ad: ClassAd,
+        now: float,
+        *,
+        schedd: str = "",
+        context: QueueContext | None = None,
+    ) -> Outs | None:
         """A queue wants a job to run on its claim; None if no slot knows the claim. Said twice it counts once.
 
         The answer names queue, claim and run: meanwhile the slot may have another claim, or nobody's.
@@ -129,7 +139,7 @@ class Machine:
             return None
         slot, known = found
         reply_to = f"{schedd}|{claim_id}|{run}"
-        event = ev.ActivationRequested(claim_id=known, job_ad=job_ad, reply_to=reply_to)
+        event = ev.ActivationRequested(claim_id=known, job_ad=job_ad, reply_to=reply_to, context=context)
         return self.host.activate(slot, run, event, now)
 
     def name_fetched(self, slot: NodeSlot) -> None:

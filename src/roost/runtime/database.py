@@ -37,6 +37,9 @@ _log = logging.getLogger("roost.database")
 CHECK_S: Final = 2.0
 #: Steps of SQLite's virtual machine between two looks at the clock.
 _CHECK_STEPS: Final = 20_000
+#: How long a server may take to notice that an earlier process has left its lock, s, and how often it is asked.
+LEFT_S: Final = 5.0
+_LOOK_S: Final = 0.05
 _IDENTITY: Final = "identity"
 #: What helps against damage.
 RESTORE: Final = "restore a backup of it (docs/guides/operations.md, Backup)"
@@ -329,7 +332,12 @@ def _lock_beside(path: str) -> IO[str] | None:
 def _lock_within(engine: Engine, schema: Schema) -> Connection:
     """A lock that the database keeps as long as the connection lives, which is used for nothing else."""
     connection = engine.connect().execution_options(isolation_level="AUTOCOMMIT")
-    if connection.execute(text("SELECT pg_try_advisory_lock(:lock)"), {"lock": schema.lock}).scalar():
+    until = time.monotonic() + LEFT_S
+    while not connection.execute(text("SELECT pg_try_advisory_lock(:lock)"), {"lock": schema.lock}).scalar():
+        if time.monotonic() > until:
+            break
+        time.sleep(_LOOK_S)
+    else:
         return connection
     connection.close()
     raise StoreError(f"the database is in use: is another {schema.writer} running with it?")

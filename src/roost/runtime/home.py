@@ -151,6 +151,17 @@ class Home(NamedTuple):
         except OSError:
             return ""
 
+    def full(self) -> str:
+        """That its disk has no room for an ordinary user, if that is so; "" otherwise."""
+        try:
+            disk = os.statvfs(self.path)
+        except OSError:
+            return ""
+        # File systems without a size of their own have neither blocks nor free ones.
+        if disk.f_bavail or not disk.f_blocks:
+            return ""
+        return f"the disk of {self.path} is full: nothing can be kept until there is room"
+
     def note_shortcoming(self, role: str, text: str) -> None:
         """Leave word for `roost up` and `roost status --daemons` of what a daemon works without; "" for nothing."""
         path = self.run / f"{role}.shortcoming"

@@ -20,14 +20,19 @@ from roost.classad import ClassAd, Expr, ParseError, Syntax, parse_expression
 from roost.classad.values import UNDEFINED, fold
 from roost.classad.world import WORLD, World
 from roost.config import Code, Config, ConfigError, Diagnostic, Host, MemoryHost, Severity
-from roost.schedd.book import GROUPS, Cluster, not_plain
+from roost.schedd.book import GROUPS, NAME_CHARS_MAX, Cluster, not_plain, submitter_of
+from roost.schedd.limits import NAMES_MAX
 from roost.schedd.owned import COUNTERS, priority
 from roost.schedd.transform import Transform, TransformError, read_transform
 
 #: Jobs of a cluster that are looked at one by one.
 ONE_BY_ONE_MAX: Final = 10_000
+#: Characters of a job's ad; a history file takes no larger one, either.
+JOB_CHARS_MAX: Final = 3_000_000
 #: What sets all jobs apart and no rule is about.
 _NUMBERS: Final = frozenset(("procid", "globaljobid"))
+#: Attributes that decide in whose name a job competes.
+_NAMING: Final = frozenset(map(fold, (*GROUPS, "NiceUser")))
 _WORD: Final = re.compile(r"[A-Za-z_]\w*")
 #: What no transform may change: it says whose job it is.
 _KEPT: Final = ("ClusterId", "ProcId", "Owner", "User", "QDate", "GlobalJobId", "SubmitRequestId", *COUNTERS)
@@ -141,20 +146,70 @@ class NotAdmitted(Exception):
         self.remedy = remedy or f"Change the job so that it meets {rule}, or ask the administrator why it is there."
 
 
-def check_groups(cluster: Cluster) -> None:
-    """Groups of the jobs of a cluster are plain texts. Raises NotAdmitted.
+def check_groups(cluster: Cluster) -> set[str]:
+    """In whose names the jobs of a cluster compete, until there are more than NAMES_MAX. Raises NotAdmitted.
 
-    An expression could be one group for who decides about the job, and another for who counts what it uses.
+    Groups are plain texts: an expression could be one group for who decides about the job, and another for who counts
+    what it uses.
     """
-    name, where = not_plain(cluster.ad), ""
-    if not name and not _varying(cluster).isdisjoint(map(fold, GROUPS)):
-        for proc in range(cluster.count):
-            name, where = not_plain(cluster.submitted_ad(proc)), f" (job {proc})"
-            if name:
-                break
-    if name:
+    _check_groups(cluster.ad, "")
+    if _varying(cluster).isdisjoint(_NAMING):
+        return {submitter_of(cluster.ad)}
+    found: set[str] = set()
+    for proc in range(cluster.count):
+        ad = cluster.submitted_ad(proc)
+        _check_groups(ad, f" (job {proc})")
+        found.add(submitter_of(ad))
+        if len(found) > NAMES_MAX:
+            break
+    return found
+
+
+def _check_groups(ad: ClassAd, where: str) -> None:
+    for name in GROUPS:
+        cell = ad.cell(fold(name))
+        if isinstance(cell, str) and len(cell) > NAME_CHARS_MAX:
+            remedy = "Choose a shorter name for the group."
+            raise NotAdmitted(name, f"{name} has {len(cell)} characters{where}; {NAME_CHARS_MAX} is the most", remedy)
+    if name := not_plain(ad):
         remedy = "Write it as a text in quotes, or use accounting_group in the submit file."
         raise NotAdmitted(name, f"{name} is not a text{where}", remedy)
+
+
+def check_size(cluster: Cluster) -> None:
+    """The ad of a job finds room in messages between daemons, beside all that a run adds. Raises NotAdmitted.
+
+    Of a cluster, the first job and the one with the longest item are looked at; a later one is held when it starts.
+    """
+    for proc in sorted({0, 0 if cluster.plan is None else cluster.plan.longest}):
+        text = too_large(cluster.submitted_ad(proc))
+        if text:
+            raise NotAdmitted("a job", f"{text} (job {proc} of the cluster)", "Have large data transferred as files.")
+
+
+def too_large(ad: ClassAd) -> str:
+    """Why an ad, with all that it is chained to, finds no room in messages between daemons; "" if it does."""
+    size = 0
+    link: ClassAd | None = ad
+    while link is not None:
+        size, link = size + size_of(link), link.chained
+    return f"its ad has {size} characters, and {JOB_CHARS_MAX} is the most" if size > JOB_CHARS_MAX else ""
+
+
+def check_description(cluster: Cluster) -> None:
+    """A job is what its description says; as `check_size`. Raises NotAdmitted."""
+    if cluster.plan is None:
+        return
+    for proc in sorted({0, cluster.plan.longest}):
+        text = cluster.plan.mistake(proc)
+        if text:
+            raise NotAdmitted("a job", f"{text} (job {proc} of the cluster)", "Correct the description.")
+
+
+def size_of(ad: ClassAd) -> int:
+    """Characters of an ad's own attributes."""
+    texts = [cell if cell.__class__ is str else str(cell) for cell in ad.cells.values()]
+    return sum(map(len, ad.cells)) + sum(map(len, texts))
 
 
 def check_priority(cluster: Cluster) -> None:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 from roost.classad import ClassAd, Expr
 from roost.classad.ad import MISSING
 from roost.classad.values import UNDEFINED, fold
+from roost.model.cell_requests import PREDECESSORS
 from roost.schedd.identifiers import JobId
 from roost.schedd.idle import Autoclusters, IdleGroup
 from roost.schedd.local import is_local
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
 
 #: Groups and users that a job counts for: policies rely on them, so they are plain texts, the same to everybody.
 GROUPS: Final = ("AccountingGroup", "AcctGroup", "AcctGroupUser")
+#: Longest name of a group, characters.
+NAME_CHARS_MAX: Final = 256
 _place: Final = attrgetter("place")
 #: What is different in every job of a cluster.
 _OF_PROC: Final = frozenset(("procid", "globaljobid"))
@@ -53,6 +56,13 @@ class JobSource(Protocol):
 
     def differences(self, index: int) -> Mapping[str, Any]:
         """Attributes of one job that are not those of the cluster: name to cell of an ad."""
+
+    def mistake(self, index: int) -> str:
+        """Why one job is not what its description says; "" if nothing is wrong with it."""
+
+    @property
+    def longest(self) -> int:
+        """The job whose item is the longest, in characters; 0 if items do not set jobs apart."""
 
     def to_data(self) -> Any:
         """All of it as JSON."""
@@ -102,8 +112,8 @@ class Job:
 class Cluster:
     """Jobs submitted together."""
 
-    __slots__ = ("ad", "at_once_max", "count", "fresh", "gone", "groups", "jobs", "number", "others", "owner", "plan",
-                 "statuses", "submitted_at", "submitter", "told")  # fmt: skip
+    __slots__ = ("ad", "after", "at_once_max", "count", "fresh", "gone", "groups", "jobs", "number", "others", "owner",
+                 "plan", "statuses", "submitted_at", "submitter", "told")  # fmt: skip
 
     def __init__(
         self, number: int, ad: ClassAd, plan: JobSource | None, *, count: int, owner: str, submitted_at: int
@@ -116,6 +126,8 @@ class Cluster:
         self.submitted_at = submitted_at
         #: max_materialize: most jobs that run, are held or end at the same time; None for any number.
         self.at_once_max = _limit(ad.cell("jobmaterializelimit"))
+        #: Earlier clusters that have to leave before one of its jobs may start.
+        self.after = _predecessors(ad.cell(fold(PREDECESSORS)), number)
         #: In whose name its jobs compete, but for those in `others`.
         self.submitter = submitter_of(ad)
         self.others: dict[int, str] = {}
@@ -132,6 +144,10 @@ class Cluster:
     def status(self, proc: int) -> JobStatus:
         """What a job is doing."""
         return STATUSES[self.statuses[proc]] if 0 <= proc < self.count else JobStatus.GONE
+
+    def waits_for(self, clusters: Mapping[int, Cluster]) -> tuple[int, ...]:
+        """The clusters that have to leave first, and have not."""
+        return tuple(number for number in self.after if number in clusters)
 
     def is_idle(self, proc: int) -> bool:
         """Whether a job is idle, and no claim is being asked for in its name."""
@@ -211,6 +227,13 @@ def _limit(cell: object) -> int | None:
     return cell if isinstance(cell, int) and not isinstance(cell, bool) and cell > 0 else None
 
 
+def _predecessors(cell: object, number: int) -> tuple[int, ...]:
+    """The numbers of earlier clusters in a list; what is not one is left out, so that none waits for itself."""
+    words = cell.split(",") if isinstance(cell, str) else ()
+    found = (int(word) for word in map(str.strip, words) if word.isdecimal())
+    return tuple(dict.fromkeys(each for each in found if each < number))
+
+
 def _priority(ad: ClassAd) -> int:
     prio = ad.cell("jobprio")
     return prio if isinstance(prio, int) else 0
@@ -268,6 +291,8 @@ class Book:
 
     def __init__(self) -> None:
         self.clusters: dict[int, Cluster] = {}
+        #: Numbers of clusters that others wait for, or have waited for.
+        self.awaited: set[int] = set()
         self.next_cluster = 1
         self.autoclusters = Autoclusters()
         #: Submitter to the groups that have, or lately had, idle jobs, in the order in which they are offered; apart
@@ -305,8 +330,13 @@ class Book:
             for proc in cluster.procs():
                 yield JobId(number, proc)
 
-    def forget(self, number: int) -> None:
-        """A cluster is not in the queue any more."""
+    def add(self, cluster: Cluster) -> None:
+        """A cluster is in the queue."""
+        self.clusters[cluster.number] = cluster
+        self.awaited.update(cluster.after)
+
+    def forget(self, number: int) -> bool:
+        """A cluster is not in the queue any more; whether others may have waited for that."""
         cluster = self.clusters.pop(number, None)
         for group in () if cluster is None else cluster.groups.values():
             # It is not offered any more.
@@ -314,6 +344,9 @@ class Book:
         self.noops.discard(number)
         for each in (self.untried, self.unplaced, self.untold, self.recurring):
             each.pop(number, None)
+        awaited = number in self.awaited
+        self.awaited.discard(number)
+        return awaited
 
     # -- who is idle ---------------------------------------------------------------------------------
 
@@ -386,6 +419,7 @@ class Book:
                 submitter=submitter_of(ad),
                 local=is_local(ad),
                 submitted_at=cluster.submitted_at,
+                unbounded=cluster.at_once_max is None and not cluster.after,
             )
         return group
 
@@ -463,16 +497,18 @@ class Book:
             if not left:
                 del offers[submitter]
                 return []
-            groups = offers[submitter] = left
-        clusters, untried, unplaced, untold = self.clusters, self.untried, self.unplaced, self.untold
-        return [
-            each
-            for each in groups
-            if each.cluster not in untried
-            and each.cluster not in unplaced
-            and not untold.get(each.cluster)
-            and ((cluster := clusters[each.cluster]).at_once_max is None or cluster.room > 0)
-        ]
+            offers[submitter] = left
+        if self.untried or self.unplaced or self.untold:
+            left = [each for each in left if self._is_ready(each.cluster)]
+        return [each for each in left if each.unbounded or self._has_room(self.clusters[each.cluster])]
+
+    def _is_ready(self, number: int) -> bool:
+        """Whether all that comes before jobs of a cluster are offered has been done."""
+        return number not in self.untried and number not in self.unplaced and not self.untold.get(number)
+
+    def _has_room(self, cluster: Cluster) -> bool:
+        """Whether more jobs of a cluster may have slots, as far as that depends on other jobs."""
+        return cluster.room > 0 and not cluster.waits_for(self.clusters)
 
     def take_idle(self, submitter: str, autocluster: int, *, local: bool = False) -> Job | None:
         """The next idle job of a submitter and an autocluster; it is out of its group then."""

@@ -5,12 +5,13 @@ All changes of one step go to disk together or not at all, and before any messag
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, Final, Protocol, TypeAlias
 
 from roost.classad import ClassAd
 from roost.classad.records import dataclass
 from roost.model.audit import AuditRecord
+from roost.model.cell_usage import Owner, Used
 from roost.schedd.identifiers import JobId
 from roost.schedd.status import JobStatus
 
@@ -171,6 +172,25 @@ class AppendLog:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PutErrors:
+    """All queue instances of the cell that are in the error state, each with the reason."""
+
+    errors: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PutUsage:
+    """Accounts of users of the cell that have changed."""
+
+    accounts: Mapping[Owner, Used]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClearUsage:
+    """All accounts of users of the cell are forgotten."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AddAudit:
     """A decision for the record. It is kept until the central manager has it."""
 
@@ -188,5 +208,8 @@ Change: TypeAlias = (
     | PutClaim
     | DropClaim
     | AppendLog
+    | PutErrors
+    | PutUsage
+    | ClearUsage
     | AddAudit
 )

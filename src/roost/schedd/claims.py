@@ -5,7 +5,7 @@ A claim is asked for in the name of a job, and then serves one job after another
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final
 
@@ -44,6 +44,8 @@ class HeldClaim:
     slot_ad: ClassAd | None
     #: That ad as the matchmaker sent it: of a partitionable slot, the whole.
     offered: ClassAd | None = None
+    #: ConcurrencyLimits of the job that it was matched for: what the matchmaker has counted for it.
+    limits: str = ""
     stage: Stage = Stage.ASKED
     #: The job that it was asked for, that runs, or is about to; None for none.
     job: JobId | None = None
@@ -73,7 +75,33 @@ class HeldClaim:
     #: When the machine last heard a sign of life or an order that counts as one, epoch s.
     alive_at: float = 0.0
 
+    #: The claims of the parallel job that it is one of; None for a job with one claim.
+    gang: Gang | None = field(default=None, repr=False)
+
+    @property
+    def is_part(self) -> bool:
+        """Whether the job runs on another claim, and this one is for further tasks of it."""
+        return self.gang is not None and self.gang.master is not self
+
     def keep_within(self, lease_s: int) -> None:
         """Send signs of life often enough for a job with that lease; 0 or less for no lease."""
         if lease_s > 0:
             self.alive_s = min(self.alive_s, max(ALIVE_S_MIN, float(lease_s // ALIVES_A_LEASE)))
+
+
+@dataclass(slots=True, kw_only=True)
+class Gang:
+    """The claims of one parallel job: all of them, or none (`gangs`)."""
+
+    job: JobId
+    #: The claim that the job runs on.
+    master: HeldClaim
+    #: All claims that are not over, with that of the master.
+    claims: list[HeldClaim]
+    #: Why the run is to end, since a claim is over; "" while none is.
+    broken: str = ""
+
+    @property
+    def is_granted(self) -> bool:
+        """Whether machines have granted all claims."""
+        return all(claim.stage is not Stage.ASKED for claim in self.claims)

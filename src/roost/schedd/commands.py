@@ -16,8 +16,10 @@ from roost.classad import Expr, ParseError, Syntax, parse_expression
 from roost.classad.ad import MISSING
 from roost.classad.values import fold
 from roost.model.audit import AuditKind, Effect
+from roost.model.cell_requests import HELD, HOLDS
 from roost.model.codes import HoldCode, VacateCode
-from roost.schedd.book import Following, Job, not_plain
+from roost.schedd.admission import JOB_CHARS_MAX, size_of
+from roost.schedd.book import GROUPS, NAME_CHARS_MAX, Book, Following, Job, not_plain, submitter_of
 from roost.schedd.crontab import KEYS
 from roost.schedd.decisions import Ruling
 from roost.schedd.effects import EndRun, Reply, StandStill
@@ -62,7 +64,7 @@ def acted(turn: Turn, holder: Holder, event: Acted) -> None:
 
         done, jobs = remove_together(turn, jobs, _removal(event), done_ruling, may)
         counts.update({"ok": done} if done else {})
-    change = _change(holder, event) if event.action in (Action.EDIT, Action.NOTE) else None
+    change = _change(turn.book, holder, event) if event.action in (Action.EDIT, Action.NOTE) else None
     for name in jobs:
         job = turn.book.find(name)
         if job is None:
@@ -96,12 +98,7 @@ def _one(turn: Turn, holder: Holder, job: Job, event: Acted) -> str:
         case Action.HOLD:
             return _hold(turn, holder, job, event)
         case Action.RELEASE:
-            if job.status is not JobStatus.HELD:
-                return _WRONG
-            if job.run:
-                # It has not left its machine yet, and a job runs once at a time.
-                return _WRONG
-            release(turn, job, On.RELEASE_COMMAND, event.reason or f"via roost release (by user {event.user})")
+            return _release(turn, job, event)
         case Action.REMOVE:
             return _remove(turn, holder, job, event)
         case Action.REMOVE_AT_ONCE:
@@ -124,7 +121,44 @@ def _one(turn: Turn, holder: Holder, job: Job, event: Acted) -> str:
     return ""
 
 
+_OF_USERS: Final = (HoldCode.USER_REQUEST, HoldCode.SUBMITTED_ON_HOLD)
+
+
+def holds_of(job: Job) -> str:
+    """The holds of Grid Engine's that a job on hold has: letters of `HOLDS`."""
+    return job.text(fold(HELD)) or ("u" if job.ad.get("HoldReasonCode") in _OF_USERS else "")
+
+
+def _hold_by(turn: Turn, job: Job, letters: str) -> None:
+    job.ad[HELD] = letters
+    turn.touch(job)
+
+
+def _release(turn: Turn, job: Job, event: Acted) -> str:
+    # A job that has not left its machine yet stays: it runs once at a time.
+    if job.status is not JobStatus.HELD or job.run:
+        return _WRONG
+    held, letters = frozenset(holds_of(job)), event.attributes.get(HELD)
+    if isinstance(letters, str):
+        if held.isdisjoint(letters):
+            return _DONE
+        left = "".join(letter for letter in HOLDS if letter in held - set(letters))
+        if left or job.ad.get("HoldReasonCode") not in _OF_USERS:
+            _hold_by(turn, job, left)
+            return ""
+    elif held - {"u"} and not event.superuser:
+        return _DENIED
+    release(turn, job, On.RELEASE_COMMAND, event.reason or f"via roost release (by user {event.user})")
+    return ""
+
+
 def _hold(turn: Turn, holder: Holder, job: Job, event: Acted) -> str:
+    letters = event.attributes.get(HELD)
+    if job.status is JobStatus.HELD and isinstance(letters, str):
+        _hold_by(turn, job, "".join(letter for letter in HOLDS if letter in holds_of(job) + letters))
+        return ""
+    if isinstance(letters, str) and job.status is not JobStatus.IDLE:
+        return _WRONG
     if job.status is JobStatus.HELD:
         return _DONE
     if job.status in (JobStatus.REMOVED, JobStatus.COMPLETED):
@@ -134,6 +168,8 @@ def _hold(turn: Turn, holder: Holder, job: Job, event: Acted) -> str:
     subcode = event.attributes.get("HoldReasonSubCode")
     number = subcode if isinstance(subcode, int) else 0
     hold(turn, job, On.HOLD_COMMAND, code=HoldCode.USER_REQUEST, subcode=number, text=text, tell=not on_machine)
+    if isinstance(letters, str):
+        _hold_by(turn, job, letters)
     holder.let_go(job)
     if on_machine:
         _end_run(turn, holder, job, "hold", HoldCode.USER_REQUEST, text, subcode=number)
@@ -233,6 +269,8 @@ def _stand_still(turn: Turn, holder: Holder, job: Job, still: bool) -> str:
     return ""
 
 
+#: A change of fewer characters makes no ad too large, unless it is made again and again.
+_LARGE: Final = 10_000
 #: Names that the queue's files and other systems' readers can hold.
 _ATTRIBUTE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_.]*\Z")
 
@@ -246,11 +284,13 @@ class _Change:
     #: The attributes: name, folded name, cell, and how an event log shows it.
     cells: tuple[tuple[str, str, Any, str], ...] = ()
     names: frozenset[str] = frozenset()
+    #: Characters of all of it.
+    chars: int = 0
     #: Whether event logs are told.
     told: bool = True
 
 
-def _change(holder: Holder, event: Acted) -> _Change:
+def _change(book: Book, holder: Holder, event: Acted) -> _Change:
     given, settings = event.attributes, holder.settings
     names = frozenset(fold(name) for name in given)
     if names & (IMMUTABLE | settings.immutable):
@@ -259,6 +299,13 @@ def _change(holder: Holder, event: Acted) -> _Change:
         return _Change(refusal="bad-name")
     if not_plain(given):
         return _Change(refusal="not-a-text")
+    if any(isinstance(cell := given.cell(fold(name)), str) and len(cell) > NAME_CHARS_MAX for name in GROUPS):
+        return _Change(refusal="group-too-long")
+    if "accountinggroup" in names:
+        named = given.copy()
+        named["User"] = f"{event.user}@{settings.uid_domain}" if settings.uid_domain else event.user
+        if not holder.present.takes_names(book, event.user, {submitter_of(named)}):
+            return _Change(refusal="too-many-groups")
     if "jobprio" in names:
         number = priority(given.cell("jobprio"))
         if number is None:
@@ -272,6 +319,7 @@ def _change(holder: Holder, event: Acted) -> _Change:
         refusal="",
         cells=tuple((name, key, cell, _shown(cell)) for name, key, cell in cells),
         names=names,
+        chars=size_of(given),
         told=event.action is Action.EDIT,
     )
 
@@ -279,6 +327,8 @@ def _change(holder: Holder, event: Acted) -> _Change:
 def _edit(turn: Turn, job: Job, change: _Change) -> str:
     if change.refusal:
         return change.refusal
+    if change.chars > _LARGE and size_of(job.ad) + size_of(job.cluster.ad) + change.chars > JOB_CHARS_MAX:
+        return "too-large"
     names = change.names
     waits = job.status is JobStatus.IDLE and job.cluster.is_idle(job.id.proc)
     for name, key, cell, shown in change.cells:

@@ -23,6 +23,7 @@ from functools import lru_cache
 from typing import Final
 
 from roost.classad import UNDEFINED, ClassAd, Value, unparse_value
+from roost.classad.ad import has_any
 from roost.classad.values import fold
 from roost.classad.world import World
 
@@ -178,7 +179,7 @@ def _numbers(name: str, text: str) -> frozenset[int]:
 
 def has_crontab(ad: ClassAd) -> bool:
     """Whether a job runs by a crontab."""
-    return any([name in ad for name in FIELDS])
+    return has_any(ad, KEYS)
 
 
 def next_start(ad: ClassAd, now: float, zone: tzinfo, world: World) -> int | None:

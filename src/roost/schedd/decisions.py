@@ -10,7 +10,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Final
 
-from roost.model.audit import AuditKind, AuditRecord, Effect, InForce, clipped, digest, some
+from roost.model.audit import AuditKind, AuditRecord, Effect, InForce, clipped, some
+from roost.model.digests import digest
 from roost.schedd.identifiers import JobId
 from roost.schedd.ranges import Ranges
 

@@ -101,6 +101,9 @@ class OfferJobs:
 
     #: There are only fewer of them: that can wait for other news.
     later: bool = False
+    #: Slots of claims that ended with this, each with the public part of its id: they are about to be
+    #: free, too.
+    left: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

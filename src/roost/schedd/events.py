@@ -7,6 +7,7 @@ from typing import TypeAlias
 
 from roost.classad import ClassAd
 from roost.classad.records import dataclass, field
+from roost.model.cell_usage import UsageRules
 from roost.schedd.book import JobSource
 from roost.schedd.changes import PutClaim
 from roost.schedd.identifiers import JobId
@@ -59,6 +60,18 @@ class Acted:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class GivenPart:
+    """A further slot of a match for a parallel job."""
+
+    slot: str
+    node: str
+    claim_id: str
+    slot_ad: ClassAd
+    #: What it is of the job in a Grid Engine cell.
+    task: ClassAd
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class MatchGiven:
     """The matchmaker gives a slot to one of the jobs of an autocluster."""
 
@@ -70,6 +83,13 @@ class MatchGiven:
     slot_ad: ClassAd
     #: What the job gets of a Grid Engine cell; None from a matchmaker that has none.
     task: ClassAd | None = None
+    #: Further slots of a parallel job, which begins once it has all of them.
+    parts: tuple[GivenPart, ...] = ()
+
+    @property
+    def slots(self) -> tuple[MatchGiven | GivenPart, ...]:
+        """All slots of the match."""
+        return (self, *self.parts)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -235,6 +255,30 @@ class BusCameBack:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ErrorsCleared:
+    """Queue instances of the cell are to take jobs again after an error."""
+
+    instances: tuple[str, ...]
+    #: Who says so.
+    actor: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UsageCleared:
+    """What was used of the cell is to be forgotten."""
+
+    #: Who says so.
+    actor: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UsageRuled:
+    """The cell says how usage decays from now on."""
+
+    rules: UsageRules
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Ticked:
     """Time has passed; what is due is done."""
 
@@ -270,6 +314,9 @@ Event: TypeAlias = (
     | LogRefused
     | SignificantChanged
     | BusCameBack
+    | ErrorsCleared
+    | UsageCleared
+    | UsageRuled
     | Ticked
     | WentOn
     | Started

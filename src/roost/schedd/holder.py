@@ -10,6 +10,7 @@ from typing import Final
 from roost.classad import ClassAd, Expr
 from roost.config import Diagnostic
 from roost.model.audit import InForce
+from roost.model.cell_usage import Accounts
 from roost.model.pool_policy import IDENTITY
 from roost.schedd.admission import Admission
 from roost.schedd.book import Job
@@ -97,6 +98,13 @@ class Holder:
     #: Revision of the Grid Engine cell of the pool, 0 for none: matches of other revisions are not taken, and each
     #: claim is for one job.
     cell: int = 0
+    #: Queue instances of the cell that are in the error state, each with the reason.
+    errors: dict[str, str] = field(default_factory=dict)
+    #: What tells the states that queue instances were given from others, and those that take no jobs by them.
+    cell_states: str = ""
+    closed: frozenset[str] = frozenset()
+    #: What users have used of the cell.
+    usage: Accounts = field(default_factory=Accounts)
     #: Of clusters whose jobs get slots and do not begin.
     pauses: Pauses = field(default_factory=Pauses)
     #: Jobs that limits of submissions count.
@@ -117,7 +125,8 @@ class Holder:
         return bool(claim.slot_ad.get(IDENTITY, "") != self.pool_policy)
 
     def is_of_other_cell(self, node: str, task: ClassAd | None, now: float) -> bool:
-        """Whether a match is void: made by another revision of the cell than the present, by none, or too long ago.
+        """Whether a match is void: by another revision of the cell than the present, by none, too old, or for a queue
+        instance that was closed meanwhile.
 
         The central manager takes back what a queue has not heard of in time, and gives consumables to others.
         """
@@ -125,6 +134,8 @@ class Holder:
             return False
         if task is None:
             return self.cell != 0
+        if task.get("Instance") in self.closed:
+            return True
         granted = task.get("Granted", 0.0)
         return self.cell != task.get("Revision", 0) or not now - granted <= GRANTED_S
 
@@ -154,7 +165,7 @@ class Holder:
         return len(self.claims) > most and self._in_pool() > most
 
     def _in_pool(self) -> int:
-        return sum(not self.is_local(claim.node) for claim in self.claims.values())
+        return sum(not self.is_local(claim.node) and not claim.is_part for claim in self.claims.values())
 
     def let_go(self, job: Job) -> None:
         """A job that a slot is being asked for does not want it any more; another may."""

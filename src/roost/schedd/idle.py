@@ -16,7 +16,8 @@ from operator import itemgetter
 from typing import Any, Final
 
 from roost.classad import ClassAd, Expr, unparse_value
-from roost.classad.ad import MISSING, Cell, Missing
+from roost.classad.ad import MISSING, Cell, Missing, flat_cells
+from roost.classad.refs import references_in
 from roost.classad.values import fold
 
 
@@ -24,7 +25,7 @@ class IdleGroup:
     """Idle jobs of one cluster, one priority, one autocluster."""
 
     __slots__ = ("_back", "_fresh_from", "_fresh_until", "_is_idle", "autocluster", "cluster", "count", "listed",
-                 "local", "place", "prio", "submitter")  # fmt: skip
+                 "local", "place", "prio", "submitter", "unbounded")  # fmt: skip
 
     def __init__(
         self,
@@ -36,6 +37,7 @@ class IdleGroup:
         submitter: str = "",
         local: bool = False,
         submitted_at: int = 0,
+        unbounded: bool = True,
     ) -> None:
         self.cluster = cluster
         #: In whose name they compete.
@@ -44,6 +46,8 @@ class IdleGroup:
         self.autocluster = autocluster
         #: They run beside the queue, and on no machine of the pool.
         self.local = local
+        #: How many of them may have slots depends on no other jobs, those of their cluster included.
+        self.unbounded = unbounded
         #: Where it stands among the groups of its submitter.
         self.place = -prio, submitted_at, cluster, autocluster
         #: It is among the groups that the book offers.
@@ -163,12 +167,13 @@ class Autoclusters:
 
     def cells(self, ad: ClassAd) -> dict[str, Cell | Missing]:
         """The attributes of a job that matching depends on, by their folded names; MISSING for those it lacks."""
-        cells = {key: ad.cell(key) for key in self._names}
+        flat = flat_cells(ad)
+        cells = {key: flat.get(key, MISSING) for key in self._names}
         # What an attribute that is an expression reaches counts as much as the attribute.
         for cell in [cell for cell in cells.values() if cell.__class__ is Expr]:
             for key in self._reach(ad, cell):
                 if key not in cells:
-                    cells[key] = ad.cell(key)
+                    cells[key] = flat.get(key, MISSING)
         return cells
 
     def _reach(self, ad: ClassAd, expression: Expr) -> Iterable[str]:
@@ -178,8 +183,9 @@ class Autoclusters:
             return known.inside
         if len(self._reached) >= _REACHED_MAX:
             self._reached.clear()
-        inside = {fold(name): _formula(ad, fold(name)) for name in ad.internal_refs(expression)}
-        outside = tuple(fold(name) for name in ad.external_refs(expression))
+        found = references_in(expression, ad)
+        inside = {fold(name): _formula(ad, fold(name)) for name in found.internal}
+        outside = tuple(fold(name) for name in found.external)
         self._reached[id(expression)] = _Reach(expression, inside, outside)
         return inside
 

@@ -14,13 +14,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
-from roost.schedd.book import Cluster
+from roost.schedd.book import Book, Cluster
 
 #: No limit.
 UNLIMITED: Final = 2**31 - 1
+#: In how many names (accounting groups) the jobs of one owner compete: the matchmaker is told of each with every word.
+NAMES_MAX: Final = 1000
 
 
 @dataclass(slots=True)
@@ -33,6 +35,30 @@ class Present:
 
     #: By owner; None before the first count.
     of: Counter[str] | None = None
+    #: Owner to the names in which the jobs compete, never fewer than they do.
+    names: dict[str, set[str]] = field(default_factory=dict)
+
+    def takes_names(self, book: Book, owner: str, names: set[str]) -> bool:
+        """Whether jobs of an owner may compete in these names as well; then they are among those present.
+
+        The owner's own name does not count.
+        """
+        names = _of_groups(names, owner)
+        known = self.names.get(owner)
+        if known is None or len(known | names) > NAMES_MAX:
+            mine = [cluster for cluster in book.clusters.values() if cluster.owner == owner]
+            if known is None or not any(cluster.number in book.unplaced for cluster in mine):
+                present: set[str] = set()
+                for cluster in mine:
+                    apart = [name for proc, name in cluster.others.items() if cluster.statuses[proc]]
+                    present.update(apart)
+                    if len(apart) < cluster.left:
+                        present.add(cluster.submitter)
+                known = self.names[owner] = _of_groups(present, owner)
+        if len(known | names) > max(NAMES_MAX, len(known)):
+            return False
+        known |= names
+        return True
 
     def count(self, clusters: Iterable[Cluster]) -> Counter[str]:
         """Count them anew."""
@@ -41,6 +67,10 @@ class Present:
             found[cluster.owner] += cluster.left
         self.of = found
         return found
+
+
+def _of_groups(names: set[str], owner: str) -> set[str]:
+    return {name for name in names if name.partition("@")[0] != owner}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,13 +15,14 @@ from roost.classad.ad import MISSING, Cell
 from roost.classad.unparse import unparse_value
 from roost.classad.values import fold
 from roost.classad.world import WORLD, World
+from roost.model.cell_requests import SCRIPT
 
 _OPENING: Final = "$$("
 #: Attributes in which the machine itself puts the name of the scratch directory.
 _ENVIRONMENT: Final = frozenset(("environment", "env"))
 _SCRATCH: Final = "condorscratchdir"
-#: Attributes that are looked at while jobs are matched, when there is no machine yet.
-_NEVER: Final = frozenset(("requirements", "rank"))
+#: Attributes that are looked at while jobs are matched, when there is no machine yet; and the text of a script.
+_NEVER: Final = frozenset(("requirements", "rank", fold(SCRIPT)))
 #: How deep defaults may stand in defaults.
 _DEPTH_MAX: Final = 20
 
@@ -36,9 +37,9 @@ def expanded(job_ad: ClassAd, slot_ad: ClassAd, world: World = WORLD) -> ClassAd
     cells = ad.cells
     for key, cell in cells.items():
         if cell.__class__ is str:
-            if _OPENING in cell:
+            if _OPENING in cell and key not in _NEVER:
                 cells[key] = _Text(ad.spelling(key), job_ad, slot_ad, world).replaced(cell)
-        elif isinstance(cell, Expr) and key not in _NEVER and _OPENING in (text := str(cell)):
+        elif cell.__class__ is Expr and key not in _NEVER and _OPENING in (text := str(cell)):
             name = ad.spelling(key)
             cells[key] = _expression(name, _Text(name, job_ad, slot_ad, world).replaced(text))
     return ad

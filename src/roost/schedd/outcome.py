@@ -9,6 +9,7 @@ from typing import Final
 
 from roost.classad.values import fold
 from roost.model.audit import AuditKind
+from roost.model.cell_requests import HELD
 from roost.model.codes import HoldCode, VacateCode
 from roost.schedd.book import Job
 from roost.schedd.decisions import Ruling
@@ -63,7 +64,7 @@ def release(turn: Turn, job: Job, on: On, text: str) -> None:
         LastHoldReasonSubCode=job.ad.get("HoldReasonSubCode"),
         JobCurrentStartExecutingDate=None,
     )
-    for name in ("HoldReason", "HoldReasonCode", "HoldReasonSubCode"):
+    for name in ("HoldReason", "HoldReasonCode", "HoldReasonSubCode", HELD):
         if job.ad.cells.get(fold(name)) is not None:
             del job.ad[name]
     turn.take(job, row)

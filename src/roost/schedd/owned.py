@@ -36,13 +36,14 @@ ZERO_SECONDS: Final = (
 COUNTERS: Final = ("NumJobStarts", "NumShadowStarts", "JobRunCount")
 COUNTED: Final = frozenset(map(fold, COUNTERS))
 
-_IDENTITY: Final = _folded("ClusterId ProcId Owner User OsUser QDate GlobalJobId SubmitRequestId")
+_IDENTITY: Final = _folded("ClusterId ProcId Owner User OsUser QDate GlobalJobId SubmitRequestId TotalSubmitProcs")
 #: What a job is.
-IMMUTABLE: Final = _IDENTITY | _folded("MyType TargetType JobStatus JobUniverse")
-_HOLD: Final = _folded("HoldReason HoldReasonCode HoldReasonSubCode")
+IMMUTABLE: Final = _IDENTITY | _folded("CellPredecessors MyType TargetType JobStatus JobUniverse")
+_HOLD: Final = _folded("CellHolds HoldReason HoldReasonCode HoldReasonSubCode")
 #: What has happened to a job that has not been held.
 _HAPPENED: Final = frozenset(map(fold, (*ZEROES, *ZERO_SECONDS))) | _folded(
-    "AutoClusterAttrs AutoClusterId BytesRecvd BytesSent CellTask CompletionDate EnteredCurrentStatus ExitBySignal "
+    "AutoClusterAttrs AutoClusterId BytesRecvd BytesSent CellCharged CellErrorReason CellFailed CellFailedReason "
+    "CellMemoryUsed CellTask CompletionDate EnteredCurrentStatus ExitBySignal "
     "ExitCode ExitSignal JobCoreDumped JobCurrentStartDate JobCurrentStartExecutingDate JobLastStartDate JobStartDate "
     "LastCheckpointPlatform LastCkptTime LastHoldReason LastHoldReasonCode LastHoldReasonSubCode LastJobStatus "
     "LastMatchTime LastRejMatchReason LastRejMatchTime LastRemoteHost LastRunBytesRecvd LastRunBytesSent "

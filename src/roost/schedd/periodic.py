@@ -180,8 +180,14 @@ def _give_up(turn: Turn, holder: Holder) -> None:
         if claim.stage is Stage.ASKED:
             if silent_s > _ANSWER_S:
                 _withdraw(turn, holder, claim, "the machine does not answer")
+            elif claim.gang is not None and turn.now - claim.wanted_at > ASK_AGAIN_S:
+                # Other machines may have granted theirs, which stand idle meanwhile.
+                _withdraw(turn, holder, claim, "not all slots of the parallel job were granted in time")
             elif turn.now - claim.wanted_at > holder.settings.request_timeout_s:
                 _withdraw(turn, holder, claim, "the slot was not free within REQUEST_CLAIM_TIMEOUT")
+        elif claim.stage is Stage.OVER:
+            # It went with another one of its job.
+            continue
         elif claim.stage is Stage.IDLE:
             if claim.idle_since is not None and turn.now - claim.idle_since > ASK_AGAIN_S:
                 give_back(turn, holder, claim)

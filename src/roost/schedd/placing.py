@@ -11,9 +11,13 @@ from typing import Final
 from roost.schedd.crontab import has_crontab
 from roost.schedd.turn import Turn
 
-#: What is done in one step of the queue, in jobs, some 20 ms; one that runs by a crontab counts as several.
+#: What is done in one step of the queue, in jobs, some 20 ms; one that runs by a crontab counts as several, and so does
+#: one with an expression of its own.
 JOBS_A_STEP: Final = 1000
 PLANNED_COST: Final = 5
+EXPRESSION_COST: Final = 20
+#: Folded names of the expressions that jobs have of their own at times.
+_EXPRESSIONS: Final = frozenset(("requirements", "rank"))
 #: Jobs of one cluster that are looked at before those of the next one.
 _JOBS_A_CLUSTER: Final = 250
 
@@ -26,6 +30,8 @@ def place_some(turn: Turn) -> None:
         del book.unplaced[number]
         cluster, plan_from = book.clusters[number], unplaced.plan_from
         cost = 1 if plan_from is None else PLANNED_COST
+        if cluster.plan is not None and not cluster.plan.varying.isdisjoint(_EXPRESSIONS):
+            cost = EXPRESSION_COST
         part = unplaced.procs[unplaced.at : unplaced.at + min(_JOBS_A_CLUSTER, -(-left // cost))]
         for proc in part:
             recurs = plan_from is not None and proc >= plan_from and cluster.is_idle(proc)

@@ -10,20 +10,18 @@ from __future__ import annotations
 from typing import Final
 
 from roost.classad import ClassAd, Expr, Value, evaluate
-from roost.classad.ad import MISSING
+from roost.classad.ad import MISSING, has_any
 from roost.classad.world import WORLD, World
-from roost.model.pool_policy import HANDED, IMPOSED, JOB, JOB_ONLY, RESOURCE, STARTD_ONLY, is_true, scopes
+from roost.model.pool_policy import HANDED, HANDED_KEYS, IMPOSED, JOB, JOB_ONLY, RESOURCE, STARTD_ONLY, is_true, scopes
 
 _IMPOSED: Final = tuple(map(str.lower, IMPOSED))
 _HANDED: Final = tuple((name, name.lower()) for name in HANDED)
+_IMPOSED_KEYS: Final = frozenset(_IMPOSED)
 
 
 def imposes(slot: ClassAd) -> bool:
     """Whether a slot ad brings anything of a policy that could forbid a job."""
-    cells = slot.cells
-    if slot.chained is None:
-        return any([key in cells for key in _IMPOSED])
-    return any([slot.cell(key) is not MISSING for key in _IMPOSED])
+    return has_any(slot, _IMPOSED_KEYS)
 
 
 def forbids(job: ClassAd, slot: ClassAd, world: World = WORLD, *, offered: ClassAd | None = None) -> str:
@@ -54,6 +52,8 @@ def _value(slot: ClassAd, name: str, my: ClassAd, target: ClassAd | None, world:
 
 def kept(fresh: ClassAd, before: ClassAd | None) -> ClassAd:
     """What a machine says of its slot, with the policy that came with the match; what it says of that is dropped."""
+    if not has_any(fresh, HANDED_KEYS) and (before is None or not has_any(before, HANDED_KEYS)):
+        return fresh
     found = fresh
     for name, key in _HANDED:
         cell = MISSING if before is None else before.cell(key)

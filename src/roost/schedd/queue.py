@@ -9,16 +9,20 @@ What this module does not do: keep anything, send anything, choose machines.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
-from typing import Any, assert_never
+from typing import Any, Final, assert_never
 
 from roost.classad import ClassAd
 from roost.classad.records import dataclass
-from roost.model.audit import digest
+from roost.model.changed import maker
+from roost.model.digests import digest
 from roost.model.pool_policy import KEPT_OUT
-from roost.schedd import commands, periodic, recurring, run_news, runs
-from roost.schedd.admission import NotAdmitted, check_groups, check_priority
+from roost.schedd import commands, gangs, periodic, recurring, run_news, runs
+from roost.schedd.admission import NotAdmitted, check_description, check_groups, check_priority, check_size
 from roost.schedd.book import Book, Cluster, JobSource, held_at_submit, submitter_of
+from roost.schedd.cell_errors import clear_errors
+from roost.schedd.cell_usage import clear_usage, rule_usage
 from roost.schedd.changes import Change, PutClaim, PutCluster, PutJob
 from roost.schedd.claim_transitions import ClaimOn, move_claim
 from roost.schedd.claims import HeldClaim, Stage
@@ -29,6 +33,7 @@ from roost.schedd.events import (
     ClaimAnswered,
     ClaimLost,
     ClaimsHeard,
+    ErrorsCleared,
     Event,
     FilesMoved,
     LogRefused,
@@ -44,12 +49,15 @@ from roost.schedd.events import (
     Started,
     Submitted,
     Ticked,
+    UsageCleared,
+    UsageRuled,
     WentOn,
 )
 from roost.schedd.holder import Holder, QueueSettings
 from roost.schedd.identifiers import JobId
 from roost.schedd.idle import IdleGroup
 from roost.schedd.job_transitions import On, Transition
+from roost.schedd.limits import NAMES_MAX
 from roost.schedd.noop import expect_noops, finish_noops, finish_woken, has_noops
 from roost.schedd.outcome import leave_removed
 from roost.schedd.owned import begun
@@ -59,6 +67,11 @@ from roost.schedd.refused_logs import hold_some, log_refused
 from roost.schedd.status import LEAVING, ON_MACHINE, JobStatus
 from roost.schedd.submit_events import comes_first, tell_first, tell_more
 from roost.schedd.turn import Turn
+
+#: JobStatus to the attribute in which a submitter's ad counts it.
+_TOLD_AS = {int(JobStatus.IDLE): "IdleJobs", int(JobStatus.HELD): "HeldJobs"} | {
+    int(each): "RunningJobs" for each in ON_MACHINE
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,6 +84,9 @@ class Step:
     effects: tuple[Effect, ...]
     #: Rows of the table that jobs took; those of jobs that are removed together are not among them.
     transitions: tuple[tuple[JobId, Transition], ...] = ()
+
+
+_step: Final = maker(Step)
 
 
 class Queue:
@@ -88,7 +104,7 @@ class Queue:
         #: Somebody keeps the changes of steps; a simulation in which no queue dies does not.
         self.kept = True
         # Higher than any that an earlier run of the daemon came to.
-        self.holder.asks = int(now * 1000)
+        self.holder.asks = self.holder.usage.serial = int(now * 1000)
 
     # -- what was kept -------------------------------------------------------------------------------
 
@@ -116,7 +132,7 @@ class Queue:
         if told:
             cluster.told = Ranges.read(told)
             self.book.untold[number] = comes_first(cluster)
-        self.book.clusters[number] = cluster
+        self.book.add(cluster)
         self.book.next_cluster = max(self.book.next_cluster, number + 1)
 
     def restore_job(self, change: PutJob) -> None:
@@ -155,7 +171,7 @@ class Queue:
             self.holder.is_full = False
             turn.offer()
         turn.finish(kept=self.kept)
-        return Step(changes=tuple(turn.changes), effects=tuple(turn.effects), transitions=tuple(turn.transitions))
+        return _step(changes=tuple(turn.changes), effects=tuple(turn.effects), transitions=tuple(turn.transitions))
 
     def _handle(self, turn: Turn, event: Event) -> None:
         match event:
@@ -182,7 +198,7 @@ class Queue:
             case RunSaved():
                 run_news.run_saved(turn, event)
             case RunMeasured():
-                run_news.run_measured(turn, event)
+                run_news.run_measured(turn, self.holder, event)
             case RunEnded():
                 runs.run_ended(turn, self.holder, event)
             case ClaimLost():
@@ -194,6 +210,12 @@ class Queue:
             case SignificantChanged(attributes=attributes, policy=policy):
                 self.holder.pool_policy = policy
                 self._significant(turn, attributes)
+            case ErrorsCleared():
+                clear_errors(turn, self.holder, event)
+            case UsageCleared():
+                clear_usage(turn, self.holder, event)
+            case UsageRuled():
+                rule_usage(turn, self.holder, event)
             case BusCameBack():
                 periodic.bus_came_back(turn, self.holder)
             case Ticked():
@@ -250,7 +272,13 @@ class Queue:
             if source.count:
                 cluster = self._cluster(source, event, self.book.next_cluster + len(found), int(turn.now))
                 rules.transform(cluster, turn.world)
-                check_groups(cluster)
+                check_description(cluster)
+                check_size(cluster)
+                names = check_groups(cluster)
+                if not self.holder.present.takes_names(self.book, cluster.owner, names):
+                    text = f"jobs of {cluster.owner} would be in more than {NAMES_MAX} accounting groups"
+                    remedy = "Submit them in fewer groups, or after other jobs have ended."
+                    raise NotAdmitted("AccountingGroup", text, remedy)
                 check_priority(cluster)
                 found.append((cluster, rules.check(cluster, turn.world)))
         return found
@@ -278,6 +306,7 @@ class Queue:
                 "QDate": now,
                 "EnteredCurrentStatus": now,
                 "GlobalJobId": settings.name,
+                "TotalSubmitProcs": source.count,
             }
         )
         if event.request:
@@ -291,10 +320,10 @@ class Queue:
         number, ad, source = cluster.number, cluster.ad, cluster.plan
         assert source is not None
         self.book.next_cluster = number + 1
-        cluster.submitter = submitter_of(ad)
+        cluster.submitter = submitter_of(ad if cluster.count > 1 else cluster.submitted_ad(0))
         if held_at_submit(ad):
             cluster.statuses = bytearray([JobStatus.HELD]) * source.count
-        self.book.clusters[number] = cluster
+        self.book.add(cluster)
         self.book.index(cluster, plans=recurring.recurs(self.book, cluster))
         turn.changes.append(
             PutCluster(
@@ -317,6 +346,7 @@ class Queue:
 
     def _started(self, turn: Turn, claims: tuple[PutClaim, ...]) -> None:
         """Go on where the last run of the daemon ended: ask the machines what became of the claims."""
+        parts: list[HeldClaim] = []
         for kept in claims:
             # A slot that was asked for and not used yet is not waited for.
             job = None if kept.job is None or not kept.run else self.book.find(kept.job)
@@ -340,6 +370,10 @@ class Queue:
             if job is not None:
                 job.claim_id, job.run = claim.id, kept.run
                 claim.keep_within(job.whole("jobleaseduration"))
+            elif kept.job is not None and not kept.run:
+                claim.job = kept.job
+                parts.append(claim)
+        gangs.restore(turn, self.holder, parts)
         for cluster in self.book.clusters.values():
             # Those that run by a crontab are planned anew, perhaps in another time zone.
             self.book.index(cluster, plans=recurring.recurs(self.book, cluster))
@@ -453,16 +487,17 @@ class Queue:
         """Submitter to what the pool is told of it."""
         found: dict[str, dict[str, Any]] = {}
         for cluster in self.book.clusters.values():
-            statuses = {cluster.submitter: cluster.statuses}
+            statuses = cluster.statuses
+            counts = Counter({(cluster.submitter, status): statuses.count(status) for status in _TOLD_AS})
             if cluster.others:
-                statuses = {}
-                for proc in cluster.procs():
-                    statuses.setdefault(cluster.submitter_for(proc), bytearray()).append(cluster.statuses[proc])
-            for name, mine in statuses.items():
-                ad = found.setdefault(name, {"IdleJobs": 0, "RunningJobs": 0, "HeldJobs": 0})
-                ad["IdleJobs"] += mine.count(int(JobStatus.IDLE))
-                ad["HeldJobs"] += mine.count(int(JobStatus.HELD))
-                ad["RunningJobs"] += sum(mine.count(int(status)) for status in ON_MACHINE)
+                others = Counter(zip(cluster.others.values(), map(statuses.__getitem__, cluster.others), strict=True))
+                for (_, status), count in others.items():
+                    counts[cluster.submitter, status] -= count
+                counts.update(others)
+            for (name, status), count in counts.items():
+                if count and status in _TOLD_AS:
+                    ad = found.setdefault(name, {"IdleJobs": 0, "RunningJobs": 0, "HeldJobs": 0})
+                    ad[_TOLD_AS[status]] += count
         return found
 
 

@@ -10,6 +10,7 @@ from typing import Final
 from roost.classad import ClassAd
 from roost.classad.values import fold
 from roost.schedd.book import GROUPS, Job
+from roost.schedd.cell_usage import charge
 from roost.schedd.event_log import log
 from roost.schedd.events import FilesMoved, RunMeasured, RunSaved, RunStoodStill
 from roost.schedd.holder import Holder
@@ -98,13 +99,14 @@ def count_checkpoints(turn: Turn, job: Job, of_run: int, at: float) -> None:
         turn.log(job, log.Checkpointed.of)
 
 
-def run_measured(turn: Turn, event: RunMeasured) -> None:
+def run_measured(turn: Turn, holder: Holder, event: RunMeasured) -> None:
     """New figures of a running job."""
     job = present(turn, event.run, event.claim_id)
     if job is None:
         return
     before = job.whole("imagesize")
     take_over(job, event.attributes)
+    charge(turn, holder, job, event.run, event.at, event.attributes)
     turn.touch(job)
     if job.whole("imagesize") > before * _GROWTH:
         turn.log(

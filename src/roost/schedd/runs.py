@@ -13,12 +13,18 @@ from typing import Any, Final
 from roost.classad import ClassAd, unparse_value
 from roost.classad.ad import MISSING, key_of
 from roost.classad.values import fold
+from roost.classad.world import World
 from roost.model.audit import AuditKind, Source
+from roost.model.cell_requests import LIMIT_EXCEEDED
 from roost.model.codes import HoldCode, VacateCode
 from roost.model.pool_policy import KNOBS, PLACES
+from roost.schedd import gangs
+from roost.schedd.admission import too_large
 from roost.schedd.book import Job
+from roost.schedd.cell_errors import note_error
+from roost.schedd.cell_usage import charge
 from roost.schedd.claim_transitions import ClaimOn, move_claim
-from roost.schedd.claims import HeldClaim, Stage
+from roost.schedd.claims import Gang, HeldClaim, Stage
 from roost.schedd.crontab import has_crontab
 from roost.schedd.decisions import Ruling
 from roost.schedd.effects import AskForSlot, Decline, EndRun, GiveBack, StartRun, Taken
@@ -31,6 +37,7 @@ from roost.schedd.events import (
     RunEnded,
     RunRefused,
 )
+from roost.schedd.gangs import back_to_idle
 from roost.schedd.holder import Holder
 from roost.schedd.job_policy import raised_memory
 from roost.schedd.job_transitions import On
@@ -64,21 +71,21 @@ _OF_START: Final = (
 
 
 def match_given(turn: Turn, holder: Holder, event: MatchGiven) -> None:
-    """Ask for the slot in the name of the next job that it is for."""
+    """Ask for the slot, and for all others of a parallel job, in the name of the next job that it is for."""
     if event.claim_id in holder.claims:
         return
     beside = holder.is_local(event.node)
     full = not beside and not holder.places(turn.now)
-    full = full or holder.is_of_other_cell(event.node, event.task, turn.now)
+    full = full or any(holder.is_of_other_cell(each.node, each.task, turn.now) for each in event.slots)
     job = None if full else turn.book.take_idle(event.submitter, event.autocluster, local=beside)
     if job is None:
-        turn.order(Decline(claim_id=event.claim_id))
+        _decline(turn, event)
         turn.offer()
         return
-    if _forbidden(turn, holder, job.ad, event.slot_ad, event.submitter):
+    if any(_forbidden(turn, holder, job.ad, each.slot_ad, event.submitter) for each in event.slots):
         # Its autocluster was judged by other attributes than the pool's policy asks for now.
-        turn.order(Decline(claim_id=event.claim_id))
-        _back_to_idle(turn, job)
+        _decline(turn, event)
+        back_to_idle(turn, job)
         return
     claim = HeldClaim(
         id=event.claim_id,
@@ -87,6 +94,7 @@ def match_given(turn: Turn, holder: Holder, event: MatchGiven) -> None:
         submitter=event.submitter,
         slot_ad=event.slot_ad,
         offered=event.slot_ad,
+        limits=_limits(job.ad, event.slot_ad, turn.world),
         task=event.task,
         job=job.id,
         wanted_at=turn.now,
@@ -101,8 +109,15 @@ def match_given(turn: Turn, holder: Holder, event: MatchGiven) -> None:
         holder.starts.asked(holder.settings.limits, turn.now)
     # Nothing has to be kept of a question: it is forgotten in a crash, and whatever the machine grants is given back
     # as soon as it names the claim. What is kept is the run. So the machine is asked without waiting for the disk.
-    ask_for_slot(turn, claim, job)
+    gangs.form(turn, holder, claim, event, job)
+    for each in [claim] if claim.gang is None else claim.gang.claims:
+        ask_for_slot(turn, each, job)
     turn.offer()
+
+
+def _decline(turn: Turn, event: MatchGiven) -> None:
+    for each in event.slots:
+        turn.order(Decline(claim_id=each.claim_id))
 
 
 def ask_for_slot(turn: Turn, claim: HeldClaim, job: Job) -> None:
@@ -113,6 +128,9 @@ def ask_for_slot(turn: Turn, claim: HeldClaim, job: Job) -> None:
     if claim.task is not None:
         ad = ad.copy()
         ad["CellTask"] = claim.task
+        if "Gang" in claim.task:
+            # Each slot of a parallel job is a core.
+            ad["RequestCpus"] = int(claim.task.get("Slots", 1))
     turn.order(AskForSlot(node=claim.node, slot=claim.slot, claim_id=claim.id, job_ad=ad, reply_to=claim.id))
 
 
@@ -130,14 +148,34 @@ def claim_answered(turn: Turn, holder: Holder, event: ClaimAnswered) -> None:
         job = _detached(turn, claim)
         del holder.claims[claim.id]
         turn.drop(claim)
+        gangs.left(turn, holder, claim, event.refusal or "claim refused")
         if job is not None:
             turn.set(job, LastRejMatchTime=int(turn.now), LastRejMatchReason=event.refusal or "claim refused")
             holder.pauses.missed(job.id, turn.now)
-            _back_to_idle(turn, job)
+            back_to_idle(turn, job)
         return
-    move_claim(claim, ClaimOn.GRANTED)
+    _granted(turn, holder, claim, event)
+    if claim.gang is not None:
+        if claim.gang.is_granted:
+            _begin_gang(turn, holder, claim.gang)
+        return
     job = _detached(turn, claim)
+    if job is not None and not _permitted(turn, holder, job, claim):
+        back_to_idle(turn, job)
+        job = None
+    if job is not None:
+        turn.set(job, LastMatchTime=int(turn.now))
+    if job is None or job.status is not JobStatus.IDLE or not start_run(turn, holder, claim, job):
+        next_job(turn, holder, claim)
+
+
+def _granted(turn: Turn, holder: Holder, claim: HeldClaim, event: ClaimAnswered) -> None:
+    """The slot is ours; it may be a part that was cut for the job, with a claim of its own."""
+    move_claim(claim, ClaimOn.GRANTED)
     if event.claim_id and event.claim_id != claim.id:
+        job = None if claim.job is None else turn.book.find(claim.job)
+        if job is not None and job.claim_id == claim.id:
+            job.claim_id = event.claim_id
         del holder.claims[claim.id]
         turn.drop(claim)
         claim.id = event.claim_id
@@ -146,13 +184,21 @@ def claim_answered(turn: Turn, holder: Holder, event: ClaimAnswered) -> None:
     if event.slot_ad is not None:
         claim.slot_ad = kept(event.slot_ad, claim.slot_ad)
     claim.heard_at, claim.idle_since = turn.now, turn.now
-    if job is not None and not _permitted(turn, holder, job, claim):
-        _back_to_idle(turn, job)
-        job = None
-    if job is not None:
-        turn.set(job, LastMatchTime=int(turn.now))
-    if job is None or job.status is not JobStatus.IDLE or not start_run(turn, holder, claim, job):
-        next_job(turn, holder, claim)
+
+
+def _begin_gang(turn: Turn, holder: Holder, gang: Gang) -> None:
+    """All claims of a parallel job are granted: order its run, or give them back if it does not want them any more."""
+    master, job = gang.master, turn.book.find(gang.job)
+    wanted = job is not None and job.claim_id == master.id and job.status is JobStatus.IDLE
+    if job is None or not wanted or not all(_permitted(turn, holder, job, each) for each in gang.claims):
+        give_back(turn, holder, master)
+        return
+    _detached(turn, master)
+    turn.set(job, LastMatchTime=int(turn.now))
+    if start_run(turn, holder, master, job):
+        gangs.begun(turn, gang, job)
+    else:
+        give_back(turn, holder, master)
 
 
 def _permitted(turn: Turn, holder: Holder, job: Job, claim: HeldClaim) -> bool:
@@ -175,19 +221,11 @@ def _detached(turn: Turn, claim: HeldClaim) -> Job | None:
     return None
 
 
-def _back_to_idle(turn: Turn, job: Job) -> None:
-    """A job that was taken for a claim waits again."""
-    if job.status is JobStatus.IDLE:
-        turn.book.put_idle(job.cluster, job.id.proc)
-        turn.touch(job)
-        turn.offer()
-
-
 def next_job(turn: Turn, holder: Holder, claim: HeldClaim) -> None:
     """Use the claim for another job of the same submitter that fits, or give it back."""
     in_pool = not holder.is_local(claim.node)
     # A cell decides about each job anew.
-    exceeds = in_pool and (holder.exceeds or holder.cell > 0)
+    exceeds = (in_pool and (holder.exceeds or holder.cell > 0)) or claim.gang is not None
     if not claim.unwanted and claim.slot_ad is not None and not holder.is_outdated(claim) and not exceeds:
         while (job := _fitting(turn, holder, claim)) is not None:
             turn.offer(later=True)
@@ -207,13 +245,21 @@ def _fitting(turn: Turn, holder: Holder, claim: HeldClaim) -> Job | None:
             continue
         cluster = turn.book.clusters[group.cluster]
         ad = cluster.ad_of(proc)
-        if not ad.symmetric_match(claim.slot_ad, turn.world):
+        # Only the matchmaker knows what is left of a concurrency limit.
+        counted = _limits(ad, claim.offered or claim.slot_ad, turn.world) == claim.limits
+        if not counted or not ad.symmetric_match(claim.slot_ad, turn.world):
             refused.add(group.autocluster)
         elif not _forbidden(turn, holder, ad, claim.slot_ad, claim.submitter, claim.offered):
             taken = group.take()
             assert taken == proc
             return cluster.job(proc)
     return None
+
+
+def _limits(job: ClassAd, slot: ClassAd, world: World) -> str:
+    """The concurrency limits of a job on a slot."""
+    value = job.eval("ConcurrencyLimits", slot, world)
+    return value.lower() if isinstance(value, str) else ""
 
 
 def _forbidden(
@@ -231,10 +277,8 @@ def _forbidden(
 
 def give_back(turn: Turn, holder: Holder, claim: HeldClaim) -> None:
     """End a claim from this side."""
-    move_claim(claim, ClaimOn.GIVEN_BACK)
-    holder.claims.pop(claim.id, None)
-    turn.drop(claim)
-    turn.order(GiveBack(node=claim.node, claim_id=claim.id))
+    gangs.release(turn, holder, claim)
+    gangs.left(turn, holder, claim, "not all slots of the parallel job were granted in time")
 
 
 # -- a run ---------------------------------------------------------------------------------------------------
@@ -244,7 +288,7 @@ def start_run(turn: Turn, holder: Holder, claim: HeldClaim, job: Job) -> bool:
     """Have an idle job, taken from the idle ones, run on a claim; False if it is held instead."""
     number = job.whole("numshadowstarts") + 1
     try:
-        ad = expanded(job.ad, claim.slot_ad or ClassAd(), turn.world)
+        ad = _as_described(job, claim.slot_ad or ClassAd(), turn.world)
     except Unexpandable as problem:
         hold(turn, job, On.HOLD_QUEUE, code=HoldCode.JOB_POLICY_UNDEFINED, text=str(problem), taken=True)
         turn.decided(job, Ruling(kind=AuditKind.HOLD, reason=str(problem)))
@@ -277,6 +321,18 @@ def start_run(turn: Turn, holder: Holder, claim: HeldClaim, job: Job) -> bool:
     turn.keep(claim)
     _order_start(turn, claim, job, ad, (*_OF_START, *given))
     return True
+
+
+def _as_described(job: Job, slot_ad: ClassAd, world: World) -> ClassAd:
+    """The whole ad of a job that starts. Raises `Unexpandable`."""
+    plan = job.cluster.plan
+    mistake = "" if plan is None else plan.mistake(job.id.proc)
+    if mistake:
+        raise Unexpandable(f"the job is not what its description says: {mistake}; submit a corrected one instead of it")
+    ad = expanded(job.ad, slot_ad, world)
+    if text := too_large(ad):
+        raise Unexpandable(f"{text}; submit it with less, and have large data transferred as files")
+    return ad
 
 
 def _order_start(turn: Turn, claim: HeldClaim, job: Job, ad: ClassAd, names: tuple[str, ...]) -> None:
@@ -319,7 +375,7 @@ def leaves_gracefully(holder: Holder, job: Job) -> bool:
 
 
 def end_again(turn: Turn, holder: Holder, claim: HeldClaim) -> None:
-    """A job that was held or removed still runs: the order to end it may have been lost."""
+    """A job that was held or removed, or has lost a slot, still runs: the order to end it may have been lost."""
     job = None if claim.job is None else turn.book.find(claim.job)
     if job is None or not claim.run or job.run != claim.run:
         return
@@ -331,6 +387,8 @@ def end_again(turn: Turn, holder: Holder, claim: HeldClaim) -> None:
         ending, hard = "remove", not leaves_gracefully(holder, job)
         code, subcode, text = int(VacateCode.JOB_REMOVED), 0, job.text("removereason")
     else:
+        if claim.gang is not None and claim.gang.broken:
+            gangs.end_broken(turn, claim.gang)
         return
     turn.order(
         EndRun(
@@ -423,6 +481,10 @@ def _job_ended(turn: Turn, holder: Holder, job: Job, event: RunEnded) -> None:
     if was_suspended:
         count_suspension(turn, job, int(event.at))
     count_checkpoints(turn, job, event.checkpoints, event.at)
+    charge(turn, holder, job, event.run, event.at, event.attributes)
+    note_error(turn, holder, job, event)
+    if event.attributes.get("CellFailed") == LIMIT_EXCEEDED:
+        turn.log(job, log.Generic(text=f"Job was killed: {job.text('cellfailedreason')}"))
     _end_bookkeeping(turn, job, event)
     _run_over(turn, job)
     if job.status is JobStatus.REMOVED:
@@ -523,9 +585,11 @@ def claim_lost(turn: Turn, holder: Holder, event: ClaimLost) -> None:
         # How the run ended is on its way.
         claim.unwanted = True
         return
+    was_granted = claim.stage is not Stage.ASKED
     move_claim(claim, ClaimOn.LOST)
     del holder.claims[claim.id]
-    turn.drop(claim)
+    (turn.leave_slot if was_granted else turn.drop)(claim)
+    gangs.left(turn, holder, claim, event.reason)
     job = None if claim.job is None else turn.book.find(claim.job)
     if job is None or job.claim_id != claim.id:
         return
@@ -533,7 +597,7 @@ def claim_lost(turn: Turn, holder: Holder, event: ClaimLost) -> None:
     began = job.ad.cell("jobcurrentstartexecutingdate") is not MISSING
     _run_over(turn, job)
     if not was_running:
-        _back_to_idle(turn, job)
+        back_to_idle(turn, job)
         return
     if not began:
         # A slot that takes a claim and drops it at once would be asked again at once, for ever.

@@ -13,6 +13,7 @@ from typing import Any, Final
 from roost.classad import UNDEFINED, ClassAd
 from roost.classad.world import FixedWorld, World
 from roost.model.audit import NOTHING_KNOWN, InForce
+from roost.model.identifiers import public_of
 from roost.schedd.book import Book, Cluster, Job, held_at_submit
 from roost.schedd.changes import (
     AddAudit,
@@ -50,7 +51,7 @@ class Turn:
 
     __slots__ = (
         "_dirty", "_in_force", "_left", "_logs", "_offer", "_offer_later", "_rulings", "_told", "_world", "book",
-        "changes", "dropped", "effects", "now", "request", "transitions", "unplanned", "user_maps", "zone",
+        "changes", "dropped", "effects", "left", "now", "request", "transitions", "unplanned", "user_maps", "zone",
     )  # fmt: skip
 
     def __init__(
@@ -78,6 +79,8 @@ class Turn:
         self._offer = self._offer_later = False
         #: Whether a claim is no longer held.
         self.dropped = False
+        #: Slots of claims that were granted and are over, each with the public part of its claim's id.
+        self.left: tuple[tuple[str, str], ...] = ()
         self._in_force = in_force
         self._rulings: Rulings | None = None
         self._world: World | None = None
@@ -272,11 +275,17 @@ class Turn:
         self.dropped = True
         self.changes.append(DropClaim(claim_id=claim.id))
 
+    def leave_slot(self, claim: HeldClaim) -> None:
+        """A claim that was granted is over."""
+        self.left = (*self.left, (claim.slot, public_of(claim.id)))
+        self.drop(claim)
+
     def finish(self, *, kept: bool = True) -> None:
         """Put what has changed into the changes; if these are not `kept`, jobs' ads in them go on to change."""
         for number, cluster in self._left.items():
             if cluster.left == 0:
-                self.book.forget(number)
+                if self.book.forget(number):
+                    self.offer()
                 self.changes.append(DropCluster(cluster=number))
             else:
                 self.changes.append(PutGone(cluster=number, gone=str(cluster.gone)))
@@ -290,7 +299,7 @@ class Turn:
         if self._rulings is not None:
             self.changes.extend(AddAudit(record=each) for each in self._rulings.records(self._in_force, self.now))
         if self._offer or self._offer_later:
-            self.effects.append(OfferJobs(later=not self._offer))
+            self.effects.append(OfferJobs(later=not self._offer, left=self.left if self._offer else ()))
 
 
 def log_paths(ad: ClassAd) -> tuple[str, ...]:

@@ -10,7 +10,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from roost.model.audit import AuditKind, AuditRecord, InForce, Source, clipped, digest, some
+from roost.model.audit import AuditKind, AuditRecord, InForce, Source, clipped, some
+from roost.model.digests import digest
 
 #: A cause that is met again after this time is a new record, s.
 QUIET_S: Final = 600.0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from roost.classad import ClassAd
+from roost.model.cell_usage import Owner, Used
 from roost.schedd import changes as ch
 from roost.schedd.holder import QueueSettings
 from roost.schedd.identifiers import JobId
@@ -18,6 +19,7 @@ class Disk:
         self.told: dict[int, str] = {}
         self.jobs: dict[JobId, ch.PutJob] = {}
         self.claims: dict[str, ch.PutClaim] = {}
+        self.usage: dict[Owner, Used] = {}
 
     def keep(self, changes: tuple[ch.Change, ...]) -> None:
         """Keep what one step has changed."""
@@ -41,10 +43,15 @@ class Disk:
                     self.claims[change.claim_id] = change
                 case ch.DropClaim():
                     self.claims.pop(change.claim_id, None)
+                case ch.PutUsage():
+                    self.usage.update(change.accounts)
+                case ch.ClearUsage():
+                    self.usage.clear()
 
     def load(self, settings: QueueSettings, now: float, next_cluster: int) -> Queue:
         """A queue that is about to start with what was kept."""
         queue = Queue(settings, now)
+        queue.holder.usage.by_owner = dict(self.usage)
         for number in sorted(self.clusters):
             each = self.clusters[number]
             queue.restore_cluster(

@@ -36,7 +36,7 @@ from roost.negotiator.verdicts import may_be_true
 from roost.negotiator.view import usage_of
 from roost.schedd import events as ev
 from roost.schedd.idle import IdleGroup
-from roost.sim.bus import Bus
+from roost.sim.bus import TRIP_S_MAX, Bus
 from roost.sim.engine import RANK_CYCLE, Engine
 from roost.sim.host import Machine, Slot
 from roost.sim.pool_ads import pool_ad
@@ -52,6 +52,8 @@ AGAIN_S: Final = 0.5
 SOON_S: Final = 0.01
 #: When an eager matchmaker knows of a slot that has become free: after it knows who has left it, s.
 SEEN_S: Final = 0.3
+#: How long an eager cycle waits for the word of slots that jobs have just left, s: they hear of it, and are seen.
+SLOT_HEARD_S: Final = TRIP_S_MAX + SEEN_S
 
 
 class _Named(Protocol):
@@ -81,6 +83,10 @@ class _Withheld:
             return False
         self._unseen.add(claim_id)
         return True
+
+    def is_unseen(self, claim_id: str) -> bool:
+        """Whether the slot's ad is still to come."""
+        return claim_id in self._unseen
 
     def see(self, claim_id: str) -> None:
         """The slot's ad is there."""
@@ -149,8 +155,14 @@ class Negotiation:
         self._changes = 0
         self._may_be_singly = singly
         self._withheld = _Withheld(self.promised)
+        #: Slot to the public part of the id of its claim that the queue says is over, and since when a cycle waits for
+        #: the word of these slots, epoch s.
+        self._left: dict[str, str] = {}
+        self._waits_since: float | None = None
         self._place = place
         queue.decline = lambda claim_id: self.promised.pop(claim_id, None)  # type: ignore[assignment]
+        if eager:
+            queue.leave = lambda slots: self._left.update(slots)
         self._take(settings)
         engine.at(engine.now + interval_s, self._cycle, RANK_CYCLE)
 
@@ -244,6 +256,8 @@ class Negotiation:
         if self.eager and now < self.queue.answered_at:
             self.more(self.queue.answered_at - now)
             return
+        if self._left and self._awaits_slots(now):
+            return
         for machine in self._divided:
             if machine.alive:
                 self.shelf.catch_up(machine)
@@ -267,6 +281,29 @@ class Negotiation:
             self._negotiate_singly(now)
         elif wanted and by_name:
             self._negotiate(by_name, now)
+
+    def _awaits_slots(self, now: float) -> bool:
+        """Whether a cycle waits for slots whose claims are over to say so, as in a real pool (`central.Bookings`)."""
+        slots = {slot.plan.name: slot for machine in self.machines if machine.alive for slot in machine.slots}
+        self._left = {
+            name: claim_id
+            for name, claim_id in self._left.items()
+            if name in slots and self._is_unheard(slots[name], claim_id)
+        }
+        if self._waits_since is None:
+            self._waits_since = now
+            self.more(SLOT_HEARD_S)
+        if self._left and now < self._waits_since + SLOT_HEARD_S:
+            return True
+        self._left.clear()
+        self._waits_since = None
+        return False
+
+    def _is_unheard(self, slot: Slot, claim_id: str) -> bool:
+        state = slot.state
+        if state.claim.id.public != claim_id:
+            return self._withheld.is_unseen(state.offered.text)
+        return state.offered.text not in self.promised or state.preempting is None
 
     def _negotiate(self, by_name: dict[str, Slot], now: float) -> None:
         snapshot = self._snapshot(by_name, now)
@@ -374,11 +411,12 @@ class Negotiation:
         """What the queue wants, as it would tell it at this instant."""
         offered = self.queue.core.offered(now)
         counts = self.queue.core.submitter_ads() if self.settings.policy.any else {}
+        room = max(0, self.queue.core.holder.places(now) - sum(self._given.values()))
         found = []
         for submitter, groups in offered.items():
             about = ClassAd({**counts.get(submitter, {}), "Name": submitter, "ScheddName": NAME, "Machine": NAME})
             requests = tuple(self._requests(submitter, groups))
-            found.append(SubmitterDemand(schedd=NAME, submitter=submitter, requests=requests, ad=about))
+            found.append(SubmitterDemand(schedd=NAME, submitter=submitter, requests=requests, ad=about, room=room))
         return tuple(found)
 
     def _requests(self, submitter: str, groups: list[IdleGroup]) -> Iterable[Request]:
@@ -393,15 +431,14 @@ class Negotiation:
         places = self.queue.core.holder.places(self.engine.now)
         number, count, job = -1, 0, ""
         for group in groups:
-            first = group.first()
-            if first is None:
-                continue
             if group.autocluster != number:
+                first = group.first()
+                if first is None:
+                    continue
                 if count:
                     yield self._request(number, min(count, places), job)
                 number, count, job = group.autocluster, 0, f"{group.cluster}.{first}"
-            cluster = clusters[group.cluster]
-            count += group.count if cluster.at_once_max is None else min(group.count, cluster.room)
+            count += group.count if group.unbounded else min(group.count, clusters[group.cluster].room)
         if count:
             yield self._request(number, min(count, places), job)
 

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from roost.classad import ClassAd
 from roost.node.host_slots import Slot
-from roost.startd.attributes import overlay, requirements
-from roost.startd.publication import retirement_left
+from roost.startd.attributes import overlay, requirements, spent
+from roost.startd.publication import due
 
 
 def pool_ad(slot: Slot, now: float) -> ClassAd:
     """The ad of a slot as of its last poll.
 
-    Cells are taken as they are: the ad is not shown, and its spellings are not used.
+    Cells are taken as they are: the ad is not shown, and its spellings are not used. What draining the machine would
+    mean is left out: it is computed over all slots of the machine, and only defragmentation asks for it.
     """
     state = slot.state
     my = overlay(state, slot.plan.policy, now)
@@ -24,6 +25,8 @@ def pool_ad(slot: Slot, now: float) -> ClassAd:
         "name": slot.plan.name,
         "requirements": requirements(state, slot.plan.policy),
     }
-    if state.claim.activation is not None:
-        ad.cells["retirementtimeremaining"] = retirement_left(state, slot.plan.policy, now)
+    for name, value in (spent(state, now) | due(state, slot.plan.policy, now)).items():
+        ad.put(name, value)
+    if state.draining is not None and state.draining.start is None:
+        del ad.cells["start"]
     return ad

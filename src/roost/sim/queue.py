@@ -94,6 +94,7 @@ class Queue:
         self.changes: list[JobChange] = []
         self.refused: dict[str, str] = {}
         self.decline: Callable[[str], None] = lambda claim_id: None
+        self.leave: Callable[[tuple[tuple[str, str], ...]], None] = lambda slots: None
         #: Told after each step.
         self.watchers: list[Callable[[float], None]] = []
         self.disk = Disk() if bus.faulty else None
@@ -300,8 +301,11 @@ class Queue:
 
     def _perform(self, effect: ef.Effect, now: float, heard: bool) -> None:
         match effect:
-            case ef.OfferJobs() | ef.ForgetFiles():
-                # The matchmaker asks at each cycle, and files are not simulated.
+            case ef.OfferJobs(left=left):
+                # The matchmaker asks at each cycle.
+                self.leave(left)
+            case ef.ForgetFiles():
+                # Files are not simulated.
                 pass
             case ef.Decline(claim_id=claim_id):
                 self.decline(claim_id)

@@ -51,8 +51,8 @@ class Run:
     """One run."""
 
     __slots__ = (
-        "_crash_in", "_finished", "_timers", "_work", "asked_for", "checkpoints", "engine", "machine", "process",
-        "reported", "slot", "starter",
+        "_asking", "_crash_in", "_finished", "_timers", "_work", "asked_for", "checkpoints", "engine", "machine",
+        "process", "reported", "slot", "starter",
     )  # fmt: skip
 
     def __init__(self, slot: Slot, starter: Starter, job: Job, done_s: float, crash_in: int | None) -> None:
@@ -63,8 +63,9 @@ class Run:
         self.process = Process(self.engine, job, done_s, self._ended, self._stretch)
         #: States of the job that are safe.
         self.checkpoints = 0
-        #: Names of what is reported that expressions ask for.
-        self.asked_for = asked_for(slot.plan.policy.expressions, starter.state.job_ad)
+        #: Names of what is reported that expressions ask for, and the policy and the job whose these are.
+        self._asking = slot.plan.policy.expressions, starter.state.job_ad
+        self.asked_for = asked_for(*self._asking)
         #: What the slot was told of the job last.
         self.reported: ClassAd = starter.state.job_ad
         #: Number of the only setting of each timer, and of each kind of work, that counts.
@@ -219,7 +220,10 @@ class Run:
 
     def _ask(self) -> None:
         """What expressions ask for by now, beside what was asked for before: to know too much changes nothing."""
-        self.asked_for |= asked_for(self.slot.plan.policy.expressions, self.starter.state.job_ad)
+        policy, job = self.slot.plan.policy.expressions, self.starter.state.job_ad
+        if policy is not self._asking[0] or job is not self._asking[1]:
+            self._asking = policy, job
+            self.asked_for |= asked_for(policy, job)
 
     def catch_up(self, now: float) -> None:
         """Polls and reports that were left out have moved the deadlines on."""

@@ -61,6 +61,15 @@ class Source:
         """Attributes of one job that are not those of the cluster."""
         return self._own[index]
 
+    def mistake(self, index: int) -> str:
+        """Nothing is wrong with a job that a scenario gives."""
+        return ""
+
+    @property
+    def longest(self) -> int:
+        """No items set jobs apart."""
+        return 0
+
     def to_data(self) -> Any:
         """A simulated disk keeps it as it is."""
         return self

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from roost.classad import ClassAd, Expr, Value, parse_expression
 from roost.classad.ad import MISSING, ad_of_cells
 from roost.classad.values import fold
+from roost.model.cell_requests import SUSPENDERS, SUSPENSION
 from roost.startd.slot_state import SlotState
 from roost.startd.states import PAIRS, Activity, State
 
@@ -67,6 +68,8 @@ _NAMES: Final = (
     "LastFetchWorkCompleted",
     "PublicClaimId",
     "RetirementTimeRemaining",
+    SUSPENDERS,
+    SUSPENSION,
 )
 
 #: Names that only the state machine sets.
@@ -80,6 +83,7 @@ _COPIED_KEYS: Final = tuple(fold(name) for name in COPIED_ALWAYS)
 _HELD: Final = frozenset((State.CLAIMED, State.PREEMPTING))
 #: Texts of states and activities: asking a member of an enumeration for its value is slow.
 _TEXTS: Final = {each: each.value for each in (*State, *Activity)}
+_TIMES: Final = tuple(f"TotalTime{pair.state}{pair.activity}" for pair in PAIRS)
 
 _FALSE: Final = parse_expression("false")
 #: FALSE where it is used, and says itself why.
@@ -171,6 +175,10 @@ def add_known(cells: dict[str, Any], state: SlotState, now: float) -> None:
         cells["kflops"] = benchmarks.kflops
     if state.state in _HELD:
         _add_claim(cells, state.claim, now)
+        causes = state.suspenders.causes
+        if causes and state.state is State.CLAIMED:
+            cells["cellsuspenders"] = ",".join(causes)
+            cells["cellsuspension"] = "; ".join(causes.values())
         waiting = state.waiting
         if waiting is not None:
             cells["preemptingrank"] = waiting.rank
@@ -336,12 +344,12 @@ def _name_submitter(told: Mapping[str, Value], cells: dict[str, Any], user: str,
 
 def spent(state: SlotState, now: float) -> dict[str, int]:
     """TotalTime<State><Activity> of every pair that the slot has been in, s."""
-    found = {}
-    for pair, seconds in zip(PAIRS, state.spent_s, strict=True):
-        if pair == state.pair:
+    present, found = state.pair, {}
+    for pair, name, seconds in zip(PAIRS, _TIMES, state.spent_s, strict=True):
+        if pair == present:
             seconds += max(0.0, now - state.entered_activity_at)
         if seconds >= 1:
-            found[f"TotalTime{pair.state}{pair.activity}"] = int(seconds)
+            found[name] = int(seconds)
     return found
 
 

@@ -32,7 +32,7 @@ from roost.model.reasons import HoldCode, Reason, Refusal, VacateReason
 from roost.startd.guards import preempt_is_cause
 from roost.startd.policy_inputs import whole
 from roost.startd.retirement import lease_s, pledge_s, vacate_time_s
-from roost.startd.slot_state import Destination, Eviction, SlotState
+from roost.startd.slot_state import Destination, Eviction, SlotState, Suspenders
 from roost.startd.states import Activity
 from roost.startd.transitions import Entry, On
 from roost.startd.work import Work
@@ -85,6 +85,7 @@ _NO_CLAIM: Final = {
     "preempting": None,
     "pre_preempting": None,
     "eviction": Eviction(),
+    "suspenders": Suspenders(),
     "destination": None,
     "match_until": None,
     "vacate_until": None,
@@ -210,8 +211,14 @@ def suspend_job(work: Work) -> None:
 
 def suspend_by_command(work: Work) -> None:
     """CONTINUE has nothing to say from now on."""
-    suspend_job(work)
+    suspend_by_cell(work)
     work.update_activation(held_still=True)
+
+
+def suspend_by_cell(work: Work) -> None:
+    """It goes on when the cell lets it, unless a command or the machine's policy suspends it meanwhile."""
+    suspend_job(work)
+    work.update(suspenders=changed(work.state.suspenders, {"alone": True}))
 
 
 def continue_job(work: Work) -> None:
@@ -224,6 +231,8 @@ def continue_job(work: Work) -> None:
         running_since=work.now,
         held_still=False,
     )
+    if work.state.suspenders.alone:
+        work.update(suspenders=changed(work.state.suspenders, {"alone": False}))
     work.order(ContinueJob())
 
 
@@ -335,6 +344,7 @@ ENTRIES: Final[Mapping[Entry, Callable[[Work], None]]] = {
     Entry.DROP_JOB: drop_job,
     Entry.SUSPEND_JOB: suspend_job,
     Entry.SUSPEND_BY_COMMAND: suspend_by_command,
+    Entry.SUSPEND_BY_CELL: suspend_by_cell,
     Entry.CONTINUE_JOB: continue_job,
     Entry.PREEMPTED: preempted,
     Entry.UNRETIRE: unretire,

@@ -106,11 +106,25 @@ def may_unretire(work: Work) -> Verdict:
 
 
 def continue_(work: Work) -> Verdict:
-    """CONTINUE; a job suspended by command waits for a command."""
+    """CONTINUE; a job suspended by command waits for a command, and one that a cell suspends for the cell."""
     activation = work.state.claim.activation
-    if activation is None or activation.held_still:
+    if activation is None or activation.held_still or work.state.suspenders.causes:
         return NO
     return _is(work.inputs.with_job("CONTINUE"))
+
+
+def cell_suspends(work: Work) -> Verdict:
+    """A job that has been told to end is no longer suspended."""
+    activation = work.state.claim.activation
+    if activation is None or not work.state.suspenders.causes or activation.ended:
+        return NO
+    return plain(activation.soft_killed_at is None and activation.hard_killed_at is None)
+
+
+def cell_lets_go_on(work: Work) -> Verdict:
+    """Nothing of the cell suspends the job any more, and nothing else does."""
+    activation, suspenders = work.state.claim.activation, work.state.suspenders
+    return plain(activation is not None and suspenders.alone and not suspenders.causes and not activation.held_still)
 
 
 def successor_accepted(work: Work) -> Verdict:
@@ -170,6 +184,8 @@ GUARDS: Final[Mapping[Guard, Callable[[Work], Verdict]]] = {
     Guard.NOT_WANT_SUSPEND: lambda work: _is_not(work.inputs.with_job("WANT_SUSPEND")),
     Guard.SUSPEND: lambda work: _is(work.inputs.with_job("SUSPEND")),
     Guard.CONTINUE: continue_,
+    Guard.CELL_SUSPENDS: cell_suspends,
+    Guard.CELL_LETS_GO_ON: cell_lets_go_on,
     Guard.PREEMPT: lambda work: _is(work.inputs.with_job("PREEMPT")),
     Guard.NOT_PREEMPT_SEEN: lambda work: plain(not work.state.eviction.preempt_seen),
     Guard.HARD: lambda work: plain(work.state.eviction.hard),

@@ -27,6 +27,7 @@ from roost.model.events import (
     StarterEvicted,
     StarterExited,
     StarterUnreachable,
+    SuspendersChanged,
     SuspendRequested,
 )
 from roost.model.identifiers import ClaimId
@@ -129,7 +130,19 @@ def continue_requested(work: Work, event: ContinueRequested) -> bool:
     activation = work.state.claim.activation
     if not _is_holder(work, event.claim_id) or activation is None or not activation.held_still:
         return False
-    work.raised.add(On.CONTINUE_ORDER)
+    if work.state.suspenders.causes:
+        work.update_activation(held_still=False)
+    else:
+        work.raised.add(On.CONTINUE_ORDER)
+    return True
+
+
+def suspenders_changed(work: Work, event: SuspendersChanged) -> bool:
+    """What the table does follows from that. A word about another claim, or that is known, means nothing."""
+    before = work.state.suspenders
+    if work.state.claim.id.public != event.claim or before.causes == event.suspenders:
+        return False
+    work.update(suspenders=changed(before, {"causes": dict(event.suspenders)}))
     return True
 
 

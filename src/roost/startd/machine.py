@@ -50,7 +50,7 @@ from roost.startd.policy_inputs import SlotPolicy
 from roost.startd.receptions import RECEPTIONS
 from roost.startd.retirement import is_over
 from roost.startd.slot_state import SlotState
-from roost.startd.states import BACKFILL, BUSY, PAIRS, RETIRING, State
+from roost.startd.states import BACKFILL, BUSY, PAIRS, RETIRING, SUSPENDED, State
 from roost.startd.transitions import CHAIN_MAX, EVALUATED_AT_ONCE, ROWS, On, Transition
 from roost.startd.validation import check
 from roost.startd.work import TIMERS, Taken, Work, deadlines, transition
@@ -139,6 +139,7 @@ def settle(work: Work) -> None:
             return
         if work.evaluating:
             note_preemption(work)
+            note_owner(work)
         found = _first_row(work, work.state.pair, work.raised, work.evaluating)
         if found is None:
             if work.evaluating:
@@ -223,6 +224,20 @@ def note_preemption(work: Work) -> None:
         preempted(work)
 
 
+def note_owner(work: Work) -> None:
+    """Whether the machine's policy, too, suspends a job that the cell suspends."""
+    suspenders = work.state.suspenders
+    if work.state.pair != SUSPENDED or not suspenders.causes:
+        return
+    if suspenders.alone:
+        wanted = work.inputs.with_job("WANT_SUSPEND").truth is True
+        alone = not (wanted and work.inputs.with_job("SUSPEND").truth is True)
+    else:
+        alone = work.inputs.with_job("CONTINUE").truth is True
+    if alone is not suspenders.alone:
+        work.update(suspenders=changed(suspenders, {"alone": alone}))
+
+
 def periodic(work: Work) -> None:
     """What a poll does beside evaluating: save the job's state, start the backfill client, fetch work."""
     state = work.state
@@ -285,7 +300,7 @@ def _shown_differently(before: SlotState, after: SlotState) -> bool:
     if before.offered != after.offered:
         # Who is given the old one asks in vain; of a slot that was cut there is less, too.
         return True
-    if before.leaving is not after.leaving:
+    if before.leaving is not after.leaving or before.suspenders.causes is not after.suspenders.causes:
         return True
     return (before.draining != after.draining and (before.draining is None) != (after.draining is None)) or (
         old is not None and new is not None and old.starter_state != new.starter_state

@@ -80,8 +80,8 @@ def try_fetch(work: Work) -> None:
     last_at = state.fetching.completed_at
     if delay_s > 0 and last_at is not None and work.now - last_at < delay_s:
         _retry(work, last_at + delay_s)
-    elif work.now < _paused_until(state.fetching):
-        _retry(work, _paused_until(state.fetching))
+    elif work.now < paused_until(state.fetching):
+        _retry(work, paused_until(state.fetching))
     elif work.inputs.decide("START").truth is False:
         _retry(work, work.now + max(1, delay_s))
     else:
@@ -89,7 +89,8 @@ def try_fetch(work: Work) -> None:
         work.order(FetchWork())
 
 
-def _paused_until(fetching: Fetching) -> float:
+def paused_until(fetching: Fetching) -> float:
+    """The end of the pause after fetched jobs that could not be started, epoch s; 0.0 for none."""
     if not fetching.failures:
         return 0.0
     return fetching.failed_at + min(FAILURE_PAUSE_MAX_S, FAILURE_PAUSE_S * 2.0 ** min(fetching.failures - 1, 10))
@@ -128,12 +129,14 @@ def fetched_work_offered(work: Work, event: FetchedWorkOffered) -> bool:
     """The hook has ended. What it brought is taken, kept waiting, or rejected."""
     if not work.state.fetching.running:
         return False
-    work.update(fetching=replace(work.state.fetching, running=False, completed_at=work.now))
-    _retry(work, work.now + max(1, _delay_s(work)))
     job = event.job_ad
+    rejection = "" if job is None else _rejection(work, job)
+    problem = f"the job that it brought was rejected: {rejection}" if rejection else event.problem
+    work.update(fetching=replace(work.state.fetching, running=False, completed_at=work.now, problem=problem))
+    _retry(work, work.now + max(1, _delay_s(work)))
     if job is None:
         _end_idle_fetch(work)
-    elif rejection := _rejection(work, job):
+    elif rejection:
         work.order(ReplyFetch(accepted=False, job_ad=job, rejection=rejection))
         _end_idle_fetch(work)
     else:

@@ -10,6 +10,7 @@ import math
 
 from roost.classad import ClassAd
 from roost.startd.attributes import published
+from roost.startd.own_work import paused_until
 from roost.startd.policy_inputs import Inputs, SlotPolicy
 from roost.startd.retirement import remaining_s
 from roost.startd.slot_state import SlotState
@@ -21,12 +22,26 @@ _FOREVER_S = 2**31 - 1
 def slot_attributes(state: SlotState, policy: SlotPolicy, now: float) -> ClassAd:
     """State, claim, policy and Requirements of a slot, as a new ad."""
     ad = published(state, policy, now)
-    if state.claim.activation is not None:
-        ad.put("RetirementTimeRemaining", retirement_left(state, policy, now))
-    if policy.fetches_work:
-        delay = Inputs(state, policy, now).whole("FetchWorkDelay", state.claim.job_ad, otherwise=300)
-        ad.put("NextFetchWorkDelay", delay)
+    for name, value in due(state, policy, now).items():
+        ad.put(name, value)
     return ad
+
+
+def due(state: SlotState, policy: SlotPolicy, now: float) -> dict[str, int | str]:
+    """What takes an evaluation to know: how long the slot's job may still stay, and when work is fetched next."""
+    found: dict[str, int | str] = {}
+    if state.claim.activation is not None:
+        found["RetirementTimeRemaining"] = retirement_left(state, policy, now)
+    if policy.fetches_work:
+        found["NextFetchWorkDelay"] = Inputs(state, policy, now).whole(
+            "FetchWorkDelay", state.claim.job_ad, otherwise=300
+        )
+        if state.fetching.failures:
+            found["FetchWorkFailures"] = state.fetching.failures
+            found["FetchWorkPausedUntil"] = math.ceil(paused_until(state.fetching))
+        if state.fetching.problem:
+            found["FetchWorkProblem"] = state.fetching.problem
+    return found
 
 
 def retirement_left(state: SlotState, policy: SlotPolicy, now: float) -> int:

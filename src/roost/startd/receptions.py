@@ -64,6 +64,7 @@ RECEPTIONS: Final[Mapping[type[ev.Event], Reception]] = {
     ev.DeactivationRequested: _row(jobs.deactivation_requested, _HELD, Refusal.WRONG_STATE),
     ev.SuspendRequested: _row(jobs.suspend_requested, _in(at.BUSY, at.SUSPENDED, at.RETIRING)),
     ev.ContinueRequested: _row(jobs.continue_requested, _in(at.SUSPENDED)),
+    ev.SuspendersChanged: _row(jobs.suspenders_changed, _in(State.CLAIMED)),
     ev.JobUpdated: _row(jobs.job_updated, WITH_STARTER),
     ev.JobExited: _row(jobs.job_exited, WITH_STARTER),
     ev.StarterEvicted: _row(jobs.starter_evicted, WITH_STARTER),

@@ -57,6 +57,16 @@ class Eviction:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Suspenders:
+    """What of a Grid Engine cell suspends the job of the present claim."""
+
+    #: `roost.model.cell_requests.Suspender`, each with what to say of it.
+    causes: Mapping[str, str] = field(default_factory=dict)
+    #: The machine's own policy does not suspend the job now: it goes on when the causes are gone.
+    alone: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SlotDraining:
     """A drain of the machine, as this slot knows it."""
 
@@ -93,6 +103,8 @@ class Fetching:
     #: Fetched jobs in a row that could not be started, and when the last of them failed, epoch s.
     failures: int = field(default=0, metadata={"added": True})
     failed_at: float = field(default=0.0, metadata={"added": True})
+    #: What was wrong with the last call, or with the job that it brought; "" for nothing.
+    problem: str = field(default="", metadata={"added": True})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,6 +137,7 @@ class SlotState:
     #: The claim that may take the place of `preempting`; None unless that is waiting.
     pre_preempting: Claim | None = None
     eviction: Eviction = Eviction()
+    suspenders: Suspenders = field(default=Suspenders(), metadata={"added": True})
     destination: Destination | None = None
     draining: SlotDraining | None = None
     shutdown: ShutdownKind | None = None

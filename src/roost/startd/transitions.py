@@ -26,6 +26,8 @@ They stand in `machine`, each a function of its own:
   for a hook that still fetches work for it. A row cannot say that, for there is no pair to go to.
 * `note_preemption`: PREEMPT turning TRUE in Claimed/Retiring changes nothing that is visible, and yet there is no way
   back afterwards. It is looked at after the end of retirement and before the way back.
+* `note_owner`: a job that the cell suspends may be suspended by SUSPEND as well, and let go on by CONTINUE, which
+  shows only when the cell lets it go on.
 * `periodic`: what a poll does when no row is taken (fetch work, save the job's state, start the backfill client).
 * `repeat_killing` and `harden`: timers of Preempting and of a deactivated job that order a kill and change no state.
 """
@@ -93,7 +95,9 @@ class Guard(StrEnum):
     WANT_SUSPEND = "WANT_SUSPEND is TRUE"
     NOT_WANT_SUSPEND = "WANT_SUSPEND is not TRUE"
     SUSPEND = "SUSPEND is TRUE"
-    CONTINUE = "CONTINUE is TRUE, and the job was not suspended by command"
+    CONTINUE = "CONTINUE is TRUE, and neither a command nor the cell suspends the job"
+    CELL_SUSPENDS = "the cell suspends the job, which has not been told to end"
+    CELL_LETS_GO_ON = "only the cell suspended the job, and does not any more"
     PREEMPT = "PREEMPT is TRUE"
     NOT_PREEMPT_SEEN = "PREEMPT has not been TRUE before"
     HARD = "no time is granted"
@@ -126,6 +130,7 @@ class Entry(StrEnum):
     DROP_JOB = "forget the job and whatever was planned for it"
     SUSPEND_JOB = "suspend the job"
     SUSPEND_BY_COMMAND = "suspend the job until the command to continue"
+    SUSPEND_BY_CELL = "suspend the job until the cell lets it go on"
     CONTINUE_JOB = "let the job go on"
     PREEMPTED = "note that PREEMPT was TRUE: there is no way back"
     UNRETIRE = "forget the reason for retiring"
@@ -273,6 +278,7 @@ _BUSY: Final = (
     _row("13", at.BUSY, at.RETIRING, On.KILL_ORDER, (), Reason.HARD_KILL_ORDERED),
     _row("13", at.BUSY, at.RETIRING, On.RETIRE_ORDER, (), Reason.EVICTION_ORDERED),
     _row("14", at.BUSY, at.SUSPENDED, On.SUSPEND_ORDER, (), Reason.SUSPENSION_ORDERED, Entry.SUSPEND_BY_COMMAND),
+    _row("14", at.BUSY, at.SUSPENDED, On.COUPLED, Guard.CELL_SUSPENDS, Reason.CELL_SUSPENSION, Entry.SUSPEND_BY_CELL),
     _row("13", at.BUSY, at.RETIRING, On.POLL, (Guard.SUCCESSOR_WAITING, Guard.RETIREMENT_OVER), Reason.BETTER_MATCH),
     _row("13", at.BUSY, at.RETIRING, On.POLL, Guard.RETIREMENT_OVER, Reason.RETIREMENT_OVER),
     _row("13", at.BUSY, at.RETIRING, On.POLL, (Guard.NOT_WANT_SUSPEND, Guard.PREEMPT), Reason.PREEMPTION, Entry.PREEMPTED),
@@ -289,6 +295,8 @@ _SUSPENDED: Final = (
     _row("16", at.SUSPENDED, at.RETIRING, On.RETIRE_ORDER, (), Reason.EVICTION_ORDERED, _GO_ON),
     _row("16", at.SUSPENDED, at.RETIRING, On.CONTINUE_ORDER, Guard.IN_RETIREMENT, Reason.CONTINUATION_ORDERED, _GO_ON),
     _row("15", at.SUSPENDED, at.BUSY, On.CONTINUE_ORDER, (), Reason.CONTINUATION_ORDERED, _GO_ON),
+    _row("16", at.SUSPENDED, at.RETIRING, On.COUPLED, (Guard.CELL_LETS_GO_ON, Guard.IN_RETIREMENT), Reason.CELL_CONTINUATION, _GO_ON),
+    _row("15", at.SUSPENDED, at.BUSY, On.COUPLED, Guard.CELL_LETS_GO_ON, Reason.CELL_CONTINUATION, _GO_ON),
     _row("17", at.SUSPENDED, at.KILLING, On.POLL, (Guard.RETIREMENT_OVER, Guard.PREEMPT_HARD), Reason.RETIREMENT_OVER, _GO_ON, Entry.HARD_KILL),
     _row("17", at.SUSPENDED, at.VACATING, On.POLL, Guard.RETIREMENT_OVER, Reason.RETIREMENT_OVER, _GO_ON, Entry.SOFT_KILL),
     _row("16", at.SUSPENDED, at.RETIRING, On.POLL, (Guard.NOT_PREEMPT_SEEN, Guard.PREEMPT), Reason.PREEMPTION, _GO_ON, Entry.PREEMPTED),
@@ -304,6 +312,7 @@ _RETIRING: Final = (
     _row("18", at.RETIRING, at.VACATING, On.POLL, Guard.RETIREMENT_OVER, Reason.RETIREMENT_OVER, Entry.SOFT_KILL),
     _row("19", at.RETIRING, at.BUSY, On.POLL, Guard.MAY_UNRETIRE, Reason.CAUSE_GONE, Entry.UNRETIRE),
     _row("20", at.RETIRING, at.SUSPENDED, On.POLL, (Guard.WANT_SUSPEND, Guard.SUSPEND), Reason.SUSPENSION, Entry.SUSPEND_JOB),
+    _row("20", at.RETIRING, at.SUSPENDED, On.COUPLED, Guard.CELL_SUSPENDS, Reason.CELL_SUSPENSION, Entry.SUSPEND_BY_CELL),
 )
 
 _CLEANING: Final = (

@@ -6,7 +6,7 @@ row is taken. The functions run in the new state, in the order in which the row 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
 from roost.classad import ClassAd
@@ -34,6 +34,7 @@ from roost.model.starter_effects import (
 from roost.starter.deferral import defer, note_missed
 from roost.starter.endings import EVICTED, weightier
 from roost.starter.hooks import HookProgram
+from roost.starter.scripts import queue_script
 from roost.starter.signals import DEFAULT, signal_named, soft_kill_attribute
 from roost.starter.starter_ad import exit_attributes, update_attributes, vacate_attributes
 from roost.starter.starter_state import Deadlines, StarterState
@@ -85,11 +86,52 @@ def transfer_input(work: Work) -> None:
         work.update(doing=Doing.INPUT)
 
 
+def script_command(work: Work, point: ScriptPoint) -> str:
+    """The command at a point: that of the job's queue instance, else prolog or epilog of the slot; "" for none."""
+    of_slot = {ScriptPoint.PROLOG: work.policy.prolog, ScriptPoint.EPILOG: work.policy.epilog}
+    return queue_script(work.state, point) or of_slot.get(point, "")
+
+
+#: What is run in a stage, in this order.
+SCRIPTS: Final = {
+    Stage.PROLOG: (ScriptPoint.PROLOG, ScriptPoint.PE_START),
+    Stage.EPILOG: (ScriptPoint.PE_STOP, ScriptPoint.EPILOG),
+}
+
+
 def run_prolog(work: Work) -> None:
     """From now on an epilog is owed."""
-    if work.policy.prolog:
-        work.order(RunScript(point=ScriptPoint.PROLOG, command=work.policy.prolog))
-        work.update(doing=Doing.SCRIPT, prolog_begun=True)
+    run_scripts(work, SCRIPTS[Stage.PROLOG])
+
+
+def run_scripts(work: Work, points: Iterable[ScriptPoint]) -> None:
+    """Run the first of these that there is; the end of one leads to the next (`script_ended`)."""
+    for point in points:
+        command = script_command(work, point)
+        if command and _is_owed(work, point):
+            work.order(RunScript(point=point, command=command, job_status=_job_status(work.state, point)))
+            work.update(doing=Doing.SCRIPT, script=point)
+            if point is ScriptPoint.PROLOG:
+                work.update(prolog_begun=True)
+            elif point is ScriptPoint.PE_START:
+                work.update(environment_begun=True)
+            return
+
+
+def _is_owed(work: Work, point: ScriptPoint) -> bool:
+    """What comes after the job is owed to what was begun before it, even if that failed, and to a job that started."""
+    state = work.state
+    match point:
+        case ScriptPoint.EPILOG:
+            return bool(state.prolog_begun or state.environment_begun or state.run) and time_left(work)
+        case ScriptPoint.PE_STOP:
+            return bool(state.environment_begun or state.run) and time_left(work)
+    return True
+
+
+def _job_status(state: StarterState, point: ScriptPoint) -> int | None:
+    end = state.end if point is ScriptPoint.EPILOG else None
+    return None if end is None else end.code if end.signal is None else 128 + end.signal
 
 
 def start_job(work: Work) -> None:
@@ -284,13 +326,7 @@ def time_left(work: Work) -> bool:
 
 def run_epilog(work: Work) -> None:
     """Owed to a prolog that was begun, even one that failed, and to a job that was started."""
-    state = work.state
-    if not work.policy.epilog or not (state.prolog_begun or state.run) or not time_left(work):
-        return
-    end = state.end
-    status = None if end is None else end.code if end.signal is None else 128 + end.signal
-    work.order(RunScript(point=ScriptPoint.EPILOG, command=work.policy.epilog, job_status=status))
-    work.update(doing=Doing.SCRIPT)
+    run_scripts(work, SCRIPTS[Stage.EPILOG])
 
 
 def ending(work: Work) -> Ending:

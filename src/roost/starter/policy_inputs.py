@@ -21,6 +21,7 @@ from roost.model.starter import HookPoint
 from roost.policy.catalogue import KNOB_POLICIES
 from roost.policy.decision import Decision, StepWorld, decision
 from roost.starter.hooks import HookProgram
+from roost.starter.limits import limits_use
 from roost.starter.starter_ad import starter_ad
 from roost.starter.starter_state import StarterState
 from roost.starter.states import State
@@ -94,7 +95,9 @@ class StarterPolicy:
         return cls(expressions=made, **settings)  # type: ignore[arg-type]
 
     def watched(self, state: StarterState) -> bool:
-        """Whether the expression that counts in a state can change its value there, so that polling is of use."""
+        """Whether polling is of use: a limit is on what the job uses, or the expression that counts can change."""
+        if state.process and limits_use(state):
+            return True
         match state.state:
             case State.RUNNING | State.SUSPENDED:
                 name = EVICT

@@ -20,11 +20,14 @@ from roost.model.starter import (
     StarterHold,
     StarterTimer,
     StarterVacate,
+    Usage,
 )
 from roost.model.starter_effects import SignalJob, Warn
 from roost.starter import states as at
 from roost.starter.endings import weightier
 from roost.starter.entries import count_checkpoint, shorten_vacate_hook, stop_clock, vacate_limit_s
+from roost.starter.failed import application_cause
+from roost.starter.limits import begin_limits, enforce_limit, look_at_limits, tell_soft_limit
 from roost.starter.signals import DEFAULT, signal_named
 from roost.starter.starter_state import ProgramEnd
 from roost.starter.states import EVALUATED, PAIRS, WITH_PROCESS, Pair, State
@@ -145,6 +148,7 @@ def job_started(work: Work, event: ev.JobStarted) -> bool:
         # Who was told that the job waits for its time is told at once that it runs.
         waited = state.deadlines.deferred_until is not None
         work.schedule(update_at=work.now + (0 if waited else work.policy.initial_update_s), deferred_until=None)
+        begin_limits(work)
     work.fire(On.STARTED)
     return True
 
@@ -159,7 +163,7 @@ def job_not_started(work: Work, event: ev.JobNotStarted) -> bool:
     else:
         cause = held(event.code, event.errno, text)
     cause = weightier(work.state.cause, cause)
-    work.update(process=False, cause=cause)
+    work.update(process=False, cause=cause, queue_error=event.text if event.by_queue else "")
     work.fire(On.NOT_STARTED)
     return True
 
@@ -179,6 +183,9 @@ def job_ended(work: Work, event: ev.JobEnded) -> bool:
     elif event.missing:
         failed = requeued(StarterVacate.SCRATCH_DIRECTORY, f"The job ended badly, and {event.missing}")
         work.update(cause=weightier(work.state.cause, failed))
+    said = application_cause(work.state)
+    if said is not None:
+        work.update(cause=weightier(work.state.cause, said))
     if event.out_of_memory:
         starved = held(StarterHold.OUT_OF_RESOURCES, SUBCODE_MEMORY, event.out_of_memory)
         work.update(cause=weightier(work.state.cause, starved))
@@ -206,10 +213,22 @@ def usage_sampled(work: Work, event: ev.UsageSampled) -> bool:
             resident_kib=max(before.resident_kib, usage.resident_kib),
             disk_usage_kib=before.disk_usage_kib if usage.disk_usage_kib is None else usage.disk_usage_kib,
         )
+    if work.state.launch.context is not None:
+        work.update(memory_used=work.state.memory_used + _memory_used(before, event.usage, usage))
     work.update(usage=usage)
+    look_at_limits(work)
     if work.state.state in EVALUATED:
         work.fire(On.POLL)
     return True
+
+
+def _memory_used(before: Usage | None, sample: Usage, largest: Usage) -> float:
+    """Virtual memory times CPU time since the last sample, GiB s; the last one of all comes without processes."""
+    cpu_s = sample.user_cpu_s + sample.system_cpu_s
+    if before is not None:
+        cpu_s -= before.user_cpu_s + before.system_cpu_s
+    size_kib = sample.image_size_kib if sample.process_count else largest.image_size_kib
+    return max(0.0, cpu_s) * size_kib / _KIB_OF_GIB
 
 
 def checkpoint_transferred(work: Work, event: ev.CheckpointTransferred) -> bool:
@@ -254,6 +273,10 @@ def timer_fired(work: Work, event: ev.StarterTimerFired) -> bool:
             if work.state.pair != at.DEFERRED:
                 return False
             return work_done(work, event)
+        case StarterTimer.SOFT_LIMIT:
+            tell_soft_limit(work, "s_rt")
+        case StarterTimer.HARD_LIMIT:
+            enforce_limit(work, work.state.limit or "h_rt")
         case StarterTimer.FINISH:
             if work.state.pair not in (at.EPILOG, at.FAILURE_HOOK, at.EXIT_HOOK):
                 return False
@@ -305,6 +328,7 @@ def _result(handler: Handler, *pairs: Pair) -> Reception:
     return Reception(handler=handler, handled_in=frozenset(pairs), impossible_in=_before(pairs[0]))
 
 
+_KIB_OF_GIB: Final = 2**20
 _SAVING: Final = (at.CHECKPOINTING, at.SUSPENDED_CHECKPOINTING, at.VACATING_CHECKPOINTING)
 _WITH_PROCESS: Final = tuple(pair for pair in PAIRS if pair in WITH_PROCESS)
 _HOOKS: Final = (at.EARLY_HOOK, at.HOOK, at.VACATE_HOOK, at.FAILURE_HOOK, at.EXIT_HOOK)

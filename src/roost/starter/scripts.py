@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from roost.model.starter import Cause, Ending, OrderedBy, ScriptPoint, StarterHold, StarterVacate
+from roost.starter.starter_state import StarterState
 
 #: Try the job again; the job is at fault.
 AGAIN: Final = 99
@@ -46,6 +47,23 @@ _SEDUCTIVE: Final = re.compile(
 )
 
 
+def queue_script(state: StarterState, point: ScriptPoint) -> str:
+    """The command that a job's queue instance has for a script; "" for none."""
+    context = state.launch.context
+    if context is None:
+        return ""
+    parallel = context.parallel
+    match point:
+        case ScriptPoint.PROLOG:
+            return context.prolog
+        case ScriptPoint.EPILOG:
+            return context.epilog
+        case ScriptPoint.PE_START:
+            return "" if parallel is None else parallel.start
+        case ScriptPoint.PE_STOP:
+            return "" if parallel is None else parallel.stop
+
+
 def breaks_slot(status: int | None) -> bool:
     """Whether the slot is to take no more jobs."""
     return status not in (0, AGAIN, AT_FAULT)
@@ -53,9 +71,10 @@ def breaks_slot(status: int | None) -> bool:
 
 def script_cause(point: ScriptPoint, status: int | None) -> Cause | None:
     """What becomes of the job; None for nothing else than without the script. A status of None: it could not be run."""
-    if status == 0:
+    if status == 0 or (point is ScriptPoint.PE_STOP and breaks_slot(status)):
+        # A job whose parallel environment cannot be stopped is done, as in Grid Engine 8.1.9.
         return None
-    before = point is ScriptPoint.PROLOG
+    before = point in (ScriptPoint.PROLOG, ScriptPoint.PE_START)
     if status == AT_FAULT:
         code: int = StarterHold.PROLOG_FAILED if before else StarterHold.EPILOG_FAILED
         ending, text = Ending.HOLD, f"The {point} says that the job is at fault (status {AT_FAULT})"

@@ -12,7 +12,10 @@ from typing import Final
 from roost.classad import UNDEFINED, ClassAd, Expr
 from roost.classad.ad import MISSING, ad_of_cells
 from roost.classad.values import fold
+from roost.model.cell_usage import MEMORY
 from roost.model.starter import Doing, Ending, Usage
+from roost.starter.failed import error_reason, failed, failed_text
+from roost.starter.limits import limit_text
 from roost.starter.starter_state import StarterState
 from roost.starter.states import JOB_STATES, WITH_PROCESS
 
@@ -34,7 +37,8 @@ MEASURED: Final = (*SIZES, *TIMES)
 OF_ONE_RUN: Final = (
     "JobState", "JobPid", "NumPids", "VacateUntil", "VacateTimeLeft", "ExitReason", "ExitBySignal", "ExitCode",
     "ExitSignal", "JobCoreDumped", "JobDuration", "HoldReason", "HoldReasonCode", "HoldReasonSubCode", "VacateReason",
-    "VacateReasonCode", "VacateReasonSubCode",
+    "VacateReasonCode", "VacateReasonSubCode", "CellFailed", "CellFailedReason",
+    "CellErrorReason", MEMORY,
 )  # fmt: skip
 _OF_ONE_RUN: Final = frozenset(map(fold, OF_ONE_RUN))
 
@@ -102,6 +106,10 @@ def exit_attributes(state: StarterState, now: float) -> ClassAd:
     cells = ad.cells
     cells["jobduration"] = state.duration_s(now)
     cells["exitreason"] = exit_text(state)
+    if state.launch.context is not None:
+        code = cells["cellfailed"] = failed(state)
+        cells["cellfailedreason"] = failed_text(state, code)
+        cells["cellerrorreason"] = error_reason(state)
     _tell_cause(ad, state)
     end = state.end
     if end is not None and (end.code is not None or end.signal is not None):
@@ -142,11 +150,13 @@ def exit_text(state: StarterState) -> str:
     end = state.end
     if end is None or (end.code is None and end.signal is None):
         return "ended, how is unknown"
+    if state.limit:
+        return f"killed for exceeding {limit_text(state)}"
     return f"exited with status {end.code}" if end.signal is None else f"died on signal {end.signal}"
 
 
 #: Names of what is known of a running job to the keys of their cells.
-_KEYS: Final = {name: fold(name) for name in (*MEASURED, "JobState", "JobStartDate", "JobPid")}
+_KEYS: Final = {name: fold(name) for name in (*MEASURED, MEMORY, "JobState", "JobStartDate", "JobPid")}
 _WORDS: Final = {"exit": "ended", "evict": "evicted", "hold": "put on hold", "remove": "removed"}
 
 
@@ -156,6 +166,8 @@ def _known(state: StarterState, now: float) -> dict[str, int | float | str]:
     if state.usage is not None and run_s >= 1:
         # The mean of the run so far: what it used in one moment says little of a job.
         known["CpusUsage"] = (state.usage.user_cpu_s + state.usage.system_cpu_s) / run_s
+    if state.usage is not None and state.launch.context is not None:
+        known[MEMORY] = state.memory_used
     if state.state in JOB_STATES:
         known["JobState"] = str(state.state)
     elif state.doing is Doing.DEFERRAL:
@@ -170,6 +182,18 @@ def _known(state: StarterState, now: float) -> dict[str, int | float | str]:
 # Ads are filled by folded names here, so the spellings have to be known before.
 ClassAd(
     dict.fromkeys(
-        (*_KEYS, "JobDuration", "ExitReason", "ExitBySignal", "ExitSignal", "ExitCode", "JobCoreDumped"), UNDEFINED
+        (
+            *_KEYS,
+            "JobDuration",
+            "ExitReason",
+            "ExitBySignal",
+            "ExitSignal",
+            "ExitCode",
+            "JobCoreDumped",
+            "CellFailed",
+            "CellFailedReason",
+            "CellErrorReason",
+        ),
+        UNDEFINED,
     )
 )

@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from roost.classad import ClassAd
-from roost.model.starter import Cause, Doing, Output, ScriptFailure, Usage
+from roost.model.queue_context import QueueContext
+from roost.model.starter import Cause, Doing, Output, ScriptFailure, ScriptPoint, Usage
 from roost.starter.states import PAIRS, Pair, Stage, State
 
 #: Each legal pair by itself, for making one takes longer than finding it.
@@ -33,6 +34,8 @@ class Launch:
     retirement_s: float = 0.0
     #: A queue sent the job, so files are moved; a hook that fetched it brings its own.
     from_queue: bool = True
+    #: What the job's queue instance of a Grid Engine cell gives it; None without a cell.
+    context: QueueContext | None = field(default=None, metadata={"added": True})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,6 +63,9 @@ class Deadlines:
     finish_until: float | None = None
     #: A job that waited for it starts; kept until its program runs.
     deferred_until: float | None = None
+    #: The run time of a soft and of a hard limit of the queue instance is over.
+    soft_limit_at: float | None = field(default=None, metadata={"added": True})
+    hard_limit_at: float | None = field(default=None, metadata={"added": True})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,6 +102,8 @@ class StarterState:
     suspend_wanted: bool = False
     #: The last sample, sizes being the largest so far; None before the first.
     usage: Usage | None = None
+    #: Virtual memory times CPU time between the samples, GiB s: `mem` of Grid Engine.
+    memory_used: float = field(default=0.0, metadata={"added": True})
     checkpoints: int = 0
     end: ProgramEnd | None = None
 
@@ -112,6 +120,15 @@ class StarterState:
     output: Output = Output.NONE
     #: Expressions about which the administrator was warned.
     warned: tuple[str, ...] = ()
+    #: The hard limit of the queue instance for which the job is killed; "" for none. Soft limits that it was told of.
+    limit: str = field(default="", metadata={"added": True})
+    soft_limits: tuple[str, ...] = field(default=(), metadata={"added": True})
+    #: The program of the queue instance that was ordered last; None for none.
+    script: ScriptPoint | None = field(default=None, metadata={"added": True})
+    #: The program that a parallel environment has after its jobs is owed.
+    environment_begun: bool = field(default=False, metadata={"added": True})
+    #: Why the queue instance could not start the job; "" if it could.
+    queue_error: str = field(default="", metadata={"added": True})
 
     @property
     def pair(self) -> Pair:

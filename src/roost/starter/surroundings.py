@@ -12,7 +12,7 @@ from roost.model import starter_events as ev
 from roost.model.starter import Cause, Ending, HookPoint, OrderedBy, ScriptFailure, ScriptPoint, StarterVacate
 from roost.model.starter_effects import Warn
 from roost.starter.endings import weightier
-from roost.starter.entries import abandon, with_attributes
+from roost.starter.entries import SCRIPTS, abandon, run_scripts, with_attributes
 from roost.starter.hooks import not_run, prepared
 from roost.starter.scripts import script_cause
 from roost.starter.states import Stage
@@ -108,18 +108,23 @@ def input_failed(work: Work, event: ev.InputFailed) -> bool:
 
 def script_ended(work: Work, event: ev.ScriptEnded) -> bool:
     """Both decide about the job; the epilog even if it ended well."""
-    if event.point is not _SCRIPT_IN.get(work.state.stage):
+    points = SCRIPTS.get(work.state.stage, ())
+    if event.point not in points or event.point is not work.state.script:
         return False
+    after = points[points.index(event.point) + 1 :]
     if event.status == 0:
-        return work_done(work, event)
+        return _next_script(work, event, after)
     failure = ScriptFailure(point=event.point, status=event.status)
     work.update(script_failures=(*work.state.script_failures, failure))
     cause = script_cause(event.point, event.status)
-    assert cause is not None
-    if event.point is ScriptPoint.PROLOG:
+    if cause is not None and work.state.stage is Stage.PROLOG:
         return fail(work, cause)
-    work.update(cause=weightier(work.state.cause, cause))
-    return work_done(work, event)
+    if cause is not None:
+        work.update(cause=weightier(work.state.cause, cause))
+    return _next_script(work, event, after)
 
 
-_SCRIPT_IN: Final = {Stage.PROLOG: ScriptPoint.PROLOG, Stage.EPILOG: ScriptPoint.EPILOG}
+def _next_script(work: Work, event: ev.ScriptEnded, after: tuple[ScriptPoint, ...]) -> bool:
+    work_done(work, event)
+    run_scripts(work, after)
+    return True

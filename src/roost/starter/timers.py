@@ -25,6 +25,13 @@ def repeat_killing(work: Work) -> None:
     work.schedule(kill_again_at=work.now + work.policy.killing_s(work.state.universe))
 
 
+def update_interval_s(work: Work) -> float:
+    """Time between two reports, s: a queue instance may want them more often than the machine."""
+    context = work.state.launch.context
+    wanted = work.policy.update_interval_s
+    return wanted if context is None or context.report_s is None else min(wanted, context.report_s)
+
+
 def report_usage(work: Work) -> None:
     """Report what is known now, and set the time for the next report. The hook is not waited for."""
     attributes = update_attributes(work.state, work.now)
@@ -42,4 +49,4 @@ def report_usage(work: Work) -> None:
                 timeout_s=program.timeout_s,
             )
         )
-    work.schedule(update_at=work.now + work.policy.update_interval_s)
+    work.schedule(update_at=work.now + update_interval_s(work))

@@ -127,6 +127,8 @@ def times(of: Deadlines) -> tuple[float | None, ...]:
         of.hook_until,
         of.finish_until,
         of.deferred_until,
+        of.soft_limit_at,
+        of.hard_limit_at,
     )
 
 
@@ -147,3 +149,7 @@ def deadline(deadlines: Deadlines, timer: StarterTimer) -> float | None:
             return deadlines.finish_until
         case StarterTimer.DEFERRAL:
             return deadlines.deferred_until
+        case StarterTimer.SOFT_LIMIT:
+            return deadlines.soft_limit_at
+        case StarterTimer.HARD_LIMIT:
+            return deadlines.hard_limit_at

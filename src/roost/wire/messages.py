@@ -12,6 +12,7 @@ from typing import Annotated, Any, Final
 
 import msgspec
 
+from roost.model.queue_context import QueueContext
 from roost.wire.ads import AdData
 
 #: Of the protocol. Raised when an old reader would misunderstand a new message.
@@ -60,6 +61,8 @@ class ActivateClaim(Message, frozen=True, kw_only=True):
     claim_id: str
     job_ad: AdData
     run: str
+    #: What the queue instance of a Grid Engine cell gives the job; None in a pool without one.
+    context: QueueContext | None = None
 
 
 class EndJob(Message, frozen=True, kw_only=True):
@@ -355,10 +358,32 @@ class Demand(Message, frozen=True, kw_only=True):
     heard: int = 0
     #: Claims that were given and not needed.
     declined: list[str] = []
+    #: How many slots the queue may ask for now, for all submitters together; None for as many as it has jobs.
+    places: int | None = None
+    #: Slot to the public part of the id of its claim that has just ended, as jobs came to wait: perhaps those that were
+    #: there.
+    left: dict[str, str] = {}
     #: Digest of the attributes (`Significant`) that jobs are told apart by.
     apart: str = ""
     #: Revision of the Grid Engine cell that the queue keeps; 0 for none.
     cell: int = 0
+    #: Queue instances of that cell that are in the error state, each with the reason.
+    errors: dict[str, str] = {}
+    #: Digest of the states that queue instances of it were given; "" for none.
+    cell_states: str = ""
+    #: Changes whenever what users have used of it has changed.
+    usage: int = 0
+
+
+class Part(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A further slot of a job that gets several, all or none."""
+
+    slot: str
+    node: str
+    claim_id: str
+    slot_ad: AdData
+    #: What it is of the job in a Grid Engine cell.
+    task: AdData
 
 
 class Match(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -374,6 +399,8 @@ class Match(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     preempts: str = "none"
     #: What the job gets of a Grid Engine cell; empty in a pool without one.
     task: AdData = {}
+    #: Further slots of a parallel job.
+    parts: list[Part] = []
 
 
 class Matched(Message, frozen=True, kw_only=True):
@@ -406,6 +433,21 @@ class SlotsMatched(Message, frozen=True, kw_only=True):
     """Slots of a machine have been given away, and will be claimed."""
 
     claim_ids: list[str]
+
+
+class SlotSuspenders(msgspec.Struct, frozen=True, kw_only=True):
+    """What suspends the job of a slot."""
+
+    #: PublicClaimId of the claim that this is about.
+    claim: str
+    #: `roost.model.cell_requests.Suspender` to what to say of it.
+    suspenders: dict[str, str]
+
+
+class SlotsSuspended(Message, frozen=True, kw_only=True):
+    """What of the Grid Engine cell suspends the job of each slot; it replaces what was said of the slot before."""
+
+    slots: dict[str, SlotSuspenders]
 
 
 class Significant(Message, frozen=True, kw_only=True):

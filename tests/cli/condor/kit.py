@@ -7,6 +7,7 @@ import io
 import os
 import sys
 import time
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -29,7 +30,14 @@ class Done(NamedTuple):
         return self.out.splitlines()
 
 
-def run(name: str, *arguments: str, text: str = "", cwd: Path | None = None, **environment: str) -> Done:
+def run(
+    name: str,
+    *arguments: str,
+    text: str = "",
+    cwd: Path | None = None,
+    command: Callable[[str, Sequence[str]], int] = main,
+    **environment: str,
+) -> Done:
     """Run a command."""
     out, err, before, kept = io.StringIO(), io.StringIO(), sys.stdin, dict(os.environ)
     sys.stdin = io.StringIO(text)
@@ -41,7 +49,7 @@ def run(name: str, *arguments: str, text: str = "", cwd: Path | None = None, **e
             contextlib.redirect_stdout(out),
             contextlib.redirect_stderr(err),
         ):
-            status = main(name, arguments)
+            status = command(name, arguments)
     finally:
         sys.stdin = before
         os.environ.clear()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import time
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pytest
@@ -15,9 +15,10 @@ from roost.classad.vector import Table
 from roost.gridengine.cell import Cell
 from roost.gridengine.pool.cycle import ActiveCell, CellRecord, cell_cycle
 from roost.gridengine.pool.view import instance_rows
+from roost.model.cell_usage import Owner, Used
 from roost.negotiator.snapshot import Match, Plan, Request, Snapshot, SubmitterDemand
 from roost.negotiator.timing import at_once
-from tests.gridengine.scheduling.cells import NOW, cell
+from tests.gridengine.scheduling.cells import NOW, cell, environment
 
 LICENCE = "licence lic INT <= YES YES 0 0"
 MEMORY = "room room INT <= YES YES 1 0"
@@ -300,13 +301,22 @@ def test_jobs_that_a_cell_cannot_start_yet_are_told() -> None:
     assert plan.rejected["q", 1].text == made.why(plan, 1)[0]
 
 
-def test_a_cell_that_the_run_refuses_starts_nothing_and_says_so() -> None:
+def test_a_run_gives_what_is_free_to_who_used_less_than_the_share_tree_gives() -> None:
     tree = "id=0\nname=Root\ntype=0\nshares=1\nchildnodes=1\nid=1\nname=default\ntype=0\nshares=10\nchildnodes=NONE\n"
-    made = pool(cell("schedconf: weight_tickets_share 100", files={"sharetree": tree}))
-    made.submit(job(1))
-    plan = made.cycle()
-    assert plan.matches == ()
-    assert "the scheduling run does not do these yet: weight_tickets_share" in made.why(plan, 1)[0]
+    edits = "schedconf: weight_tickets_share 100\nschedconf: weight_ticket 1000"
+    made = Pool(ActiveCell.of(1, cell(edits, files={"sharetree": tree})))
+    made.add(slot("slot1@node1"))
+    made.submit(job(1, "ann"))
+    made.submit(job(2, "bob"))
+    assert [match.autocluster for match in made.cycle().matches] == [1]
+    used = {"cpu": 50.0, "mem": 0.0, "io": 0.0}
+    account = Owner("ann", "", "any"), Used(at=NOW - 10, recent=used, total=used)
+    made.active = replace(made.active, usage=(account,))
+    assert [match.autocluster for match in made.cycle().matches] == [2]
+    # So much later that nothing is left of it.
+    long_ago = account[0], Used(at=NOW - 1e9, recent=used, total=used)
+    made.active = replace(made.active, usage=(long_ago,))
+    assert [match.autocluster for match in made.cycle().matches] == [1]
 
 
 def test_a_job_whose_expressions_take_for_ever_keeps_no_other_from_its_slot() -> None:
@@ -324,3 +334,80 @@ def test_a_job_whose_expressions_take_for_ever_keeps_no_other_from_its_slot() ->
     plan = pool.cycle()
     assert time.process_time() - began < 5
     assert [match.autocluster for match in plan.matches] == [2]
+
+
+# -- parallel jobs ----------------------------------------------------------------------------------------------------
+
+
+def parallel_cell() -> ActiveCell:
+    return ActiveCell.of(
+        7, cell("cqueues/all.q: pe_list make fill", files={"pe/fill": environment("fill", "$fill_up")})
+    )
+
+
+def parts_of(match: Match) -> list[tuple[str, int, str]]:
+    """Slot, number of slots and grants of each part."""
+    tasks = [(each.slot, each.pledge.task) for each in match.slots if each.pledge is not None]
+    return [(slot, task["Slots"], task["Grants"]) for slot, task in tasks if task is not None]
+
+
+def test_a_parallel_job_gets_a_part_of_each_whole_and_as_many_other_slots_in_one_match() -> None:
+    pool = Pool(parallel_cell())
+    pool.add(slot("slot1@node1", PartitionableSlot=True, Cpus=3), *[slot(f"slot{n}@node2") for n in (1, 2)])
+    pool.submit(job(1, CellParallel="fill 2-9"))
+    (match,) = pool.cycle().matches
+    assert sorted(parts_of(match)) == [
+        ("slot1@node1", 3, "all.q@node1=3"), ("slot1@node2", 1, "all.q@node2=1"), ("slot2@node2", 1, "all.q@node2=1"),
+    ]  # fmt: skip
+    tasks = [each.pledge.task for each in match.slots if each.pledge is not None and each.pledge.task is not None]
+    assert [task["Part"] for task in tasks] == [0, 1, 2] and len({task["Gang"] for task in tasks}) == 1
+    assert (tasks[0]["Parts"], tasks[0]["AllSlots"], tasks[0]["Environment"]) == (3, 5, "fill")
+    assert "AllGrants" not in tasks[1]
+
+
+def test_all_parts_count_while_they_are_on_their_way_and_once_they_are_claimed() -> None:
+    pool = Pool(parallel_cell())
+    pool.add(*[slot(f"slot{n}@{host}") for host in ("node1", "node2") for n in (1, 2, 3)])
+    pool.submit(job(1, CellParallel="fill 5"))
+    (match,) = pool.cycle().matches
+    pledges = tuple(each.pledge for each in match.slots if each.pledge is not None)
+    promised = frozenset(each.slot for each in match.slots)
+    pool.jobs.clear()
+    on_the_way = replace(pool.snapshot(), pledges=pledges, promised=promised)
+    used = {row.name: row.used for row in instance_rows(pool.active, on_the_way)}
+    assert sorted(used.values()) == [0, 2, 3]
+    for each in match.slots:
+        assert each.pledge is not None and each.pledge.task is not None
+        pool.slots[each.slot].update({"State": "Claimed", "CellTask": each.pledge.task, "JobStart": int(NOW)})
+    assert {row.name: row.used for row in instance_rows(pool.active, pool.snapshot())} == used
+    pool.submit(job(2, CellParallel="fill 2"))
+    plan = pool.cycle()
+    assert not plan.matches
+    assert 'cannot run in PE "fill" because it only offers 1 slots' in pool.why(plan, 2)
+
+
+def test_a_parallel_job_waits_for_a_whole_that_was_given_away_in_the_same_cycle() -> None:
+    pool = Pool(parallel_cell())
+    pool.add(slot("slot1@node1", PartitionableSlot=True, Cpus=4))
+    pool.submit(job(1, CellParallel="fill 2"))
+    pool.submit(job(2, CellParallel="fill 2"))
+    plan = pool.cycle()
+    assert [match.autocluster for match in plan.matches] == [1]
+    assert pool.why(plan, 2) == ["the run has a slot for it, and its machine starts one job after another: it is next"]
+
+
+def test_a_task_says_whom_its_usage_is_charged_to_and_how() -> None:
+    edits = "execution/node1: usage_scaling cpu=2,mem=0.5"
+    staff = {"usersets/staff": "name staff\ntype DEPT\nfshare 0\noticket 0\nentries ann\n"}
+    made = Pool(ActiveCell.of(1, cell(edits, files=staff)))
+    made.add(slot("slot1@node1"))
+    made.submit(job(1, CellResources="h_vmem=1G"))
+    task = made.cycle().matches[0].pledge.task
+    assert task is not None
+    assert {name: task[name] for name in ("User", "Project", "Department", "Memory", "Scaling")} == {
+        "User": "ann",
+        "Project": "",
+        "Department": "staff",
+        "Memory": 2.0**30,
+        "Scaling": "cpu=2.0,mem=0.5",
+    }

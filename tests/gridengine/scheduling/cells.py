@@ -31,6 +31,13 @@ def cell(
     return read_cell(edited(found | dict(files or {}), edits))
 
 
+def environment(name: str, rule: str = "$pe_slots", **values: str) -> str:
+    """The text of a parallel environment: that of `make` with other values."""
+    given = {"pe_name": name, "allocation_rule": rule, "slots": "999", **values}
+    lines = dumps.files("plain")["pe/make"].splitlines()
+    return "".join(f"{key} {given.get(key, text)}\n" for key, _, text in (line.partition(" ") for line in lines))
+
+
 def request(*hard: str, user: str = "alice", **more: Any) -> Request:
     return Request(user=user, hard=pairs(*hard), **more)
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
+from typing import Any
 
 import pytest
 
 from roost.gridengine.cell import Cell
 from roost.gridengine.scheduling import Plan, RunningTask
+from roost.gridengine.values import Quantity
 from tests.gridengine.scheduling.cells import NOW, cell, job, plan, running, texts
 
 _HIGH = {"node2": {"np_load_avg": "2.5"}}
@@ -117,3 +119,78 @@ def test_levels() -> None:
     one = _slotwise("slots=3(mid.q:1:sr)", "cqueues/mid.q: subordinate_list slots=9(low.q:1:sr)")
     found = plan(one, running=(_on(1, "low.q", 50), _on(2, "mid.q", 60), _on(3, "mid.q", 40), _on(4, "high.q", 30)))
     assert _orders(found, True) == [1]
+
+
+def _causes(found: Plan) -> list[list[str]]:
+    """What suspends each task that runs."""
+    return [list(each) for each in found.suspenders]
+
+
+def test_what_suspends_each_task_is_told_with_every_cause() -> None:
+    edits = "cqueues/b.q: subordinate_list all.q=1\nhostgroups/@allhosts: hostlist node1"
+    week = {"calendars/night": "calendar_name night\nyear NONE\nweek mon-sun=suspended\n"}
+    one = cell(f"{edits}\ncqueues/all.q: calendar night", queues=("b.q",), files=week)
+    tasks = (running(1, "all.q@node1"), running(2, "b.q@node1"), running(3, "gone.q@node1"))
+    found = plan(one, running=tasks, states={"all.q@node1": "s"})
+    assert _causes(found) == [["command", "calendar", "subordination"], [], []]
+    assert list(found.suspenders[0].values()) == [
+        "queue instance all.q@node1 is suspended",
+        "calendar night suspends all.q@node1",
+        "all.q@node1 is subordinated to b.q@node1",
+    ]
+    assert found.states == {"all.q@node1": "CsS"}
+
+
+def test_a_job_that_starts_in_the_run_suspends_others_once_it_is_there() -> None:
+    edits = "cqueues/b.q: subordinate_list all.q=1\nhostgroups/@allhosts: hostlist node1"
+    found = plan(cell(edits, queues=("b.q",)), job(2, queues=("b.q",)), running=(running(1, "all.q@node1"),))
+    assert (len(found.dispatches), found.states, _causes(found)) == (1, {"all.q@node1": "S"}, [[]])
+
+
+def test_thresholds_and_slots_are_causes_of_single_tasks() -> None:
+    found = plan(_thresholds(), loads=_HIGH, running=_tasks("", "", ""))
+    assert _causes(found) == [[], [], ["threshold"]]
+    assert list(found.suspenders[2].values()) == [
+        "all.q@node2 exceeded a suspend threshold: np_load_avg=2.500000 (no load adjustment) >= 2.0"
+    ]
+    still = plan(_thresholds(), running=_tasks("", "T", "T"), threshold_times={"all.q@node2": NOW - 1})
+    assert _causes(still) == [[], ["threshold"], ["threshold"]]
+    one = _slotwise("slots=3(mid.q:1:sr,low.q:2:sr)")
+    assert _causes(plan(one, running=(*_FOUR, _on(5, "high.q", 9, "s")))) == [[], ["slots"], [], [], []]
+
+
+@pytest.mark.parametrize(
+    "settings", [{"suspend_thresholds": ()}, {"nsuspend": 0}, {"suspend_interval": Quantity("0", 0.0)}]
+)
+def test_what_no_threshold_can_suspend_any_more_goes_on_at_once(settings: dict[str, Any]) -> None:
+    one = _thresholds()
+    queue = one.queues["all.q"]
+    changed = dataclasses.replace(queue, defaults=dataclasses.replace(queue.defaults, **settings))
+    found = plan(
+        dataclasses.replace(one, queues={**one.queues, "all.q": changed}), loads=_HIGH, running=_tasks("T", "", "T")
+    )
+    assert (_orders(found, False), _causes(found)) == ([1, 3], [[], [], []])
+
+
+def test_what_no_list_can_suspend_any_more_goes_on_at_once() -> None:
+    for one in (cell(queues=("low.q",)), _slotwise("slots=1(mid.q:1:sr)")):
+        found = plan(one, running=(_on(1, "low.q", 50, "P"),))
+        assert (_orders(found, False), _causes(found)) == ([1], [[]])
+
+
+def test_of_instances_that_suspend_each_other_the_one_that_had_jobs_first_goes_on() -> None:
+    edits = "\n".join(
+        f"cqueues/{queue}: subordinate_list {other}=1"
+        for queue, other in (("a.q", "b.q"), ("b.q", "c.q"), ("c.q", "a.q"))
+    )
+    one = cell(f"{edits}\nhostgroups/@allhosts: hostlist node1", queues=("a.q", "b.q", "c.q"))
+    a, b, c = running(1, "a.q@node1", age=10), running(2, "b.q@node1", age=30), running(3, "c.q@node1", age=20)
+    assert _causes(plan(one, running=(a, b, c))) == [["subordination"], [], ["subordination"]]
+    assert _causes(plan(one, running=(a, c))) == [["subordination"], []]
+    # A fourth one that is not in the circle goes first.
+    top = cell(
+        f"{edits}\ncqueues/top.q: subordinate_list b.q=1\nhostgroups/@allhosts: hostlist node1",
+        queues=("a.q", "b.q", "c.q", "top.q"),
+    )
+    found = plan(top, running=(a, b, c, running(4, "top.q@node1")))
+    assert _causes(found) == [["subordination"], ["subordination"], ["subordination"], []]

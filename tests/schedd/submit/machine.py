@@ -56,6 +56,13 @@ def sleep(text: str, **options: object) -> ClusterPlan:
     return plan(f"executable = /bin/sleep\n{text}", **options)
 
 
+def with_items(text: str, *items: str) -> ClusterPlan:
+    """The same, and ``queue x from`` a file with these lines."""
+    host = machine()
+    host.files["/home/me/items"] = "\n".join(items)
+    return sleep(f"{text}\nqueue x from items\n", host=host)
+
+
 def arguments(text: str, **options: object) -> list[object]:
     """Args of each job."""
     cluster = sleep(text, **options)

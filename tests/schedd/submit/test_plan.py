@@ -14,7 +14,7 @@ from roost.schedd.submit import ClusterPlan, PlanError, fill, read_submission
 from roost.schedd.submit.batch import Batch
 from roost.schedd.submit.batch_data import cell_to_data
 from roost.schedd.submit.sections import section_named
-from tests.schedd.submit.machine import arguments, machine, plan, sleep, submitted
+from tests.schedd.submit.machine import arguments, machine, plan, sleep, submitted, with_items
 
 
 def all_of(cluster: ClusterPlan) -> list[dict[str, str]]:
@@ -206,6 +206,34 @@ def test_a_large_plan_is_small() -> None:
     cluster = sleep("arguments = $(Process)\noutput = o.$(Process)\nqueue 1000000\n")
     assert len(json.dumps(cluster.to_data())) < 6_000
     assert cluster.differences(999_999)["Out"] == "o.999999"
+
+
+LONG = " ".join(map(str, range(60_000)))
+
+
+@pytest.mark.parametrize(
+    ("line", "name"),
+    [("arguments = $(x)", "Args"), ("environment = \"V=ok W='$(x)'\"", "Environment"), ('+Big = "$(x)"', "Big"),
+     ("arguments = $(Cluster) $(x)", "Args")],
+)  # fmt: skip
+def test_a_long_value_of_one_job_is_the_same_in_the_queue(line: str, name: str) -> None:
+    cluster = with_items(line, "a b", LONG)
+    again = ClusterPlan.from_data(json.loads(json.dumps(cluster.to_data())))
+    assert [len(str(ad[name])) > 300_000 for ad in again.ads()] == [False, True]
+    assert all_of(again) == all_of(cluster)
+    assert (again.longest, again.mistake(0), again.mistake(1)) == (1, "", "")
+
+
+def test_a_mistake_in_an_item_that_no_client_looked_at_is_known_in_the_queue() -> None:
+    cluster = with_items("request_memory = $(x)", *["20000"] * 2500, "2 0", *["20000"] * 500)
+    again = ClusterPlan.from_data(json.loads(json.dumps(cluster.to_data())))
+    assert again.mistake(2499) == ""
+    assert "RequestMemory = 2 0" in again.mistake(2500)
+
+
+def test_the_longest_item_is_looked_at_wherever_it_is() -> None:
+    with pytest.raises(AssertionError, match="job 2500 of the cluster"):
+        with_items("request_memory = $(x)", *["20"] * 2500, "2 000", *["20"] * 500)
 
 
 def test_what_fill_puts_in() -> None:

@@ -37,6 +37,8 @@ from roost.classad.world import WORLD, World
 COMPILED_MAX: Final = 4096
 #: Groups of rows that `evaluate_apart` tells apart; with more of them it evaluates all rows together.
 GROUPS_MAX: Final = 12
+#: Up to so many rows the scalar evaluator is faster than to compile Requirements that are asked for once.
+SCALAR_ROWS: Final = 32
 
 
 class Table(Store):
@@ -53,6 +55,8 @@ class Table(Store):
         self._memory = Memory(memory_bytes_max)
         self._compiled: dict[int, tuple[Expr, Code]] = {}
         self._compiled_trees: dict[Node, Code] = {}
+        #: Requirements that were asked for once, of few rows, by identity: compiled when they are asked for again.
+        self._met: dict[int, Expr] = {}
         #: Column to its rows told apart: the column, its version and the table's rows at the time, and the groups.
         self._parted: dict[str, tuple[Column, int, Rows, list[Rows], Partition]] = {}
         self.extend(ads)
@@ -100,17 +104,17 @@ class Table(Store):
 
     def sides(self, ad: ClassAd, world: World = WORLD) -> tuple[Array, Array]:
         """What `match` puts together: masks of the rows that `ad` accepts, and of those that accept `ad`."""
-        size = len(self)
         world = Moment(world)
-        run = self._run(ad, world)
         wanted = ad.cell("requirements")
+        once = self._is_new(wanted)
+        run = self._run(ad, world)
         if wanted is MISSING:
-            theirs = np.zeros(size, bool)
+            theirs = np.zeros(len(self), bool)
         else:
-            found = self._compute(run, self._cell_code(wanted), on_row=False)
+            found = DEFERRED if once else self._compute(run, self._cell_code(wanted), on_row=False)
             theirs = self._decided(found, lambda row: ad.eval("Requirements", row, world))
-        found = self._compute(run, _own("requirements"), on_row=True)
-        return theirs, self._decided(found, lambda row: row.eval("Requirements", ad, world))
+        found = DEFERRED if once else self._compute(run, _own("requirements"), on_row=True)
+        return theirs, self._decided(found, lambda row: _own_value(row, "Requirements", ad, world))
 
     def attribute(self, name: str, target: ClassAd | None = None, world: World = WORLD) -> Result:
         """The value that each ad's own attribute has, matched with `target` if given; UNDEFINED where there is none."""
@@ -239,6 +243,15 @@ class Table(Store):
             pieces.append(Piece(~mask, found))
         return Result(merge(size, pieces), size)
 
+    def _is_new(self, cell: object) -> bool:
+        """Whether it is an expression that is asked for the first time, and of few rows: it is not worth compiling."""
+        if len(self) > SCALAR_ROWS or not isinstance(cell, Expr) or id(cell) in self._compiled or id(cell) in self._met:
+            return False
+        if len(self._met) >= COMPILED_MAX:
+            self._met.clear()
+        self._met[id(cell)] = cell
+        return True
+
     def _cell_code(self, cell: Cell) -> Code:
         if isinstance(cell, Expr):
             return self._code(cell)
@@ -276,6 +289,11 @@ def _own(key: str) -> Code:
         return UNDEFINED if found is ABSENT else replaced(found, ABSENT_CELL, lambda: UNDEFINED)
 
     return code
+
+
+def _own_value(ad: ClassAd, name: str, target: ClassAd, world: World) -> Value:
+    """The value of an ad's own attribute; an attribute that it lacks is not looked for in the target."""
+    return UNDEFINED if ad.cell(fold(name)) is MISSING else ad.eval(name, target, world)
 
 
 def _deferred(run: Run) -> Operand:

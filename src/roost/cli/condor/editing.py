@@ -178,6 +178,9 @@ _WHY: Final = {
     "protected": "only queue super users may change it",
     "not-a-number": "JobPrio is a whole number from -2147483647 to 2147483647",
     "not-a-text": "the name of a group is a text in quotes",
+    "too-large": "the job's ad would be too large: have large data transferred as files",
+    "group-too-long": "the name of a group is too long",
+    "too-many-groups": "your jobs would be in more accounting groups than a queue takes of one user",
 }
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 from roost.cli.condor.errors import ToolError
 from roost.cli.condor.names import COMMANDS
+from roost.cli.leaving import leave_with
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -32,18 +33,8 @@ def main(name: str, arguments: Sequence[str]) -> int:
 
 
 def run_and_leave(name: str, arguments: Sequence[str]) -> NoReturn:
-    """Run a command as a process of its own, and end it at once.
-
-    Taking a hundred modules apart object by object takes an interpreter longer than most questions to a pool.
-    """
-    status = main(name, arguments)
-    try:
-        sys.stdout.flush()
-        sys.stderr.flush()
-    except (OSError, ValueError):
-        # Nobody reads any more: the interpreter would say so, and that is of no use to anybody.
-        status = status or 1
-    os._exit(status)
+    """Run a command as a process of its own, and end it at once."""
+    leave_with(main, name, arguments)
 
 
 def options_of(name: str, module: ModuleType) -> Sequence[Option]:

@@ -2,6 +2,6 @@
 
 `cycle.cell_cycle` stands in the place of the matchmaker's cycle: it takes the same snapshot of slots and demands, and
 gives the same kind of plan. `requests` reads what a job asks a cell for, `tasks` writes down what it got, `hosts` says
-which machine is which host of the cell and what it reports, `view` lists queue instances as `qstat -f` does,
-`lacking` says what of a cell has no effect yet.
+which machine is which host of the cell and what it reports, `suspensions` what machines are to suspend, `view` lists
+queue instances as `qstat -f` does, `lacking` says what of a cell has no effect yet.
 """

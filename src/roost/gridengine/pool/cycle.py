@@ -6,12 +6,15 @@
 3. The scheduling run decides which queue instance each job gets.
 4. A task starts on a slot of its host's machine that offers itself and agrees with the job. A partitionable slot is
    given away once in a cycle, for its machine names its next claim only when it has cut a part for the one before.
-   Other tasks of the run that were to start there wait for the next cycle.
+   Other tasks of the run that were to start there wait for the next cycle. A parallel job gets a part of a
+   partitionable slot for all that it has on a host, or as many other slots, on each of its hosts: all of them in one
+   match, or nothing in this cycle.
+5. What is to suspend tasks is compared with what their slots show (`suspensions`).
 
 What it does not do
-    Parallel jobs: a job that asks for more than one core waits, and says so. Concurrency limits, fair-share priorities,
-    group quotas and preemption of the matchmaker: the cell's own policies take their place. Suspensions of the plan are
-    not carried out yet.
+    Jobs that ask for more than one core wait, and say so; a job with a parallel environment asks for one core a slot.
+    Concurrency limits, fair-share priorities,
+    group quotas and preemption of the matchmaker: the cell's own policies take their place.
 """
 
 from __future__ import annotations
@@ -19,30 +22,48 @@ from __future__ import annotations
 import datetime
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Final
+from dataclasses import dataclass, field, replace
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
 from roost.classad import ClassAd
+from roost.gridengine.calendar import State
 from roost.gridengine.cell import Cell
 from roost.gridengine.host import GLOBAL
 from roost.gridengine.instances import QueueInstance, Resolver, resolve
 from roost.gridengine.pool.hosts import Hosts, load_values
+from roost.gridengine.pool.instance_states import first_letters
 from roost.gridengine.pool.requests import Groups, Reader
-from roost.gridengine.pool.tasks import cluster_of, instance_of, running_task, task_ad
+from roost.gridengine.pool.suspensions import Order, Place, Suspensions
+from roost.gridengine.pool.tasks import (
+    Parts,
+    cluster_of,
+    gang_of,
+    grants_of,
+    instance_of,
+    part_of,
+    running_task,
+    task_ad,
+)
+from roost.gridengine.pool.usage import needs_usage, used_by_account
 from roost.gridengine.scheduling import (
+    Dispatch,
+    Grant,
     HostReport,
     NotScheduled,
     PendingJob,
     Plan,
+    Priority,
     RunningTask,
     running,
 )
 from roost.gridengine.scheduling import Snapshot as CellSnapshot
 from roost.gridengine.scheduling.loads import host_of
 from roost.model.cell_requests import TASK
-from roost.negotiator.snapshot import Match, Pledge, Rejection, Request, Snapshot, SubmitterDemand
+from roost.model.cell_usage import Owner, Used
+from roost.model.identifiers import public_of
+from roost.negotiator.snapshot import Match, Part, Pledge, Rejection, Request, Snapshot, SubmitterDemand
 from roost.negotiator.snapshot import Plan as Matches
 from roost.negotiator.timing import Steps, bounded
 from roost.schedd.idle import Autoclusters
@@ -65,11 +86,45 @@ class ActiveCell:
     revision: int
     cell: Cell
     instances: tuple[QueueInstance, ...]
+    #: Whether anything of its configuration suspends jobs.
+    suspends_by_itself: bool
+    #: Letters that instances were given; those without have their `initial_state`.
+    states: Mapping[str, str] = field(default_factory=dict)
+    #: Instances that are in the error state, each with the reason.
+    errors: Mapping[str, str] = field(default_factory=dict)
+    #: What users have used, as far as a run needs it.
+    usage: tuple[tuple[Owner, Used], ...] = ()
+    #: Whether a run does.
+    needs_usage: bool = False
 
     @classmethod
     def of(cls, revision: int, cell: Cell) -> ActiveCell:
         """A cell with its instances."""
-        return cls(revision=revision, cell=cell, instances=resolve(cell))
+        return cls(
+            revision=revision,
+            cell=cell,
+            instances=resolve(cell),
+            suspends_by_itself=_suspends(cell),
+            needs_usage=needs_usage(cell),
+        )
+
+    @property
+    def suspends(self) -> bool:
+        """Whether anything of it suspends jobs."""
+        return self.suspends_by_itself or any("s" in letters for letters in self.states.values())
+
+    def with_errors(self, errors: Mapping[str, str]) -> ActiveCell:
+        """The cell with other instances in the error state."""
+        return replace(self, errors=errors)
+
+
+def _suspends(cell: Cell) -> bool:
+    for queue in cell.queues.values():
+        for name in ("subordinate_list", "suspend_thresholds"):
+            if any((getattr(queue.defaults, name), *queue.overrides.get(name, {}).values())):
+                return True
+    rules = (rule for calendar in cell.calendars.values() for part in calendar.rules for rule in part)
+    return any(rule.state is State.SUSPENDED for rule in rules)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,6 +138,17 @@ class Seat:
     room: int
 
 
+class Task(NamedTuple):
+    """A task that runs or is about to."""
+
+    ad: ClassAd
+    #: Epoch s.
+    started: float
+    #: Its slot and what that shows; "" and an empty ad for one that is about to run.
+    slot: str = ""
+    slot_ad: ClassAd = ClassAd()
+
+
 @dataclass(slots=True)
 class Floor:
     """The machines of the pool as hosts of the cell."""
@@ -90,8 +156,14 @@ class Floor:
     seats: dict[str, list[Seat]] = field(default_factory=dict)
     #: Host to the ad of one slot of its machine.
     machines: dict[str, ClassAd] = field(default_factory=dict)
-    #: Ads of tasks that run or are about to, and when they started, epoch s.
-    tasks: list[tuple[ClassAd, float]] = field(default_factory=list)
+    tasks: list[Task] = field(default_factory=list)
+
+    def jobs(self) -> list[list[Task]]:
+        """The tasks by job: each alone, or with the other parts of a parallel one, the master's first."""
+        found: dict[str, list[Task]] = {}
+        for place, task in enumerate(self.tasks):
+            found.setdefault(gang_of(task.ad) or str(place), []).append(task)
+        return [sorted(some, key=lambda each: part_of(each.ad)) for some in found.values()]
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +189,17 @@ class CellRecord:
     numbers: Mapping[tuple[str, int], int] = field(default_factory=dict)
     #: By queue and autocluster: why the run did not look at jobs, or could not start them where it wanted to.
     apart: Mapping[tuple[str, int], str] = field(default_factory=dict)
+    #: What machines are to be told of suspensions.
+    suspensions: tuple[Order, ...] = ()
+    #: By queue and cluster: the number in the plan, of jobs that wait and of those that run.
+    clusters: Mapping[tuple[str, int], int] = field(default_factory=dict)
+
+    def priorities(self) -> Iterator[tuple[str, int, Priority]]:
+        """Queue, cluster and priority of each job."""
+        known = {} if self.plan is None else self.plan.priorities
+        for (schedd, cluster), number in self.clusters.items():
+            if number in known:
+                yield schedd, cluster, known[number]
 
     def about_request(self, schedd: str, submitter: str, autocluster: int) -> dict[str, Any] | None:
         """Why a request got nothing; None if the cycle was not asked for it."""
@@ -146,15 +229,24 @@ class CellRecord:
         return None
 
 
-def cell_cycle(active: ActiveCell, snapshot: Snapshot, groups: Groups, significant: Sequence[str]) -> Steps[Matches]:
+def cell_cycle(
+    active: ActiveCell,
+    snapshot: Snapshot,
+    groups: Groups,
+    significant: Sequence[str],
+    suspensions: Suspensions | None = None,
+) -> Steps[Matches]:
     """Decide what the pool's idle jobs get, in steps between which nothing may change that they are about.
 
-    `significant` are the attributes of jobs that the policies of machines ask for.
+    `significant` are the attributes of jobs that the policies of machines ask for; `suspensions` know what machines
+    were told in earlier cycles.
     """
-    return bounded(_cycle(active, snapshot, groups, significant))
+    return bounded(_cycle(active, snapshot, groups, significant, suspensions or Suspensions()))
 
 
-def _cycle(active: ActiveCell, snapshot: Snapshot, groups: Groups, significant: Sequence[str]) -> Steps[Matches]:
+def _cycle(
+    active: ActiveCell, snapshot: Snapshot, groups: Groups, significant: Sequence[str], suspensions: Suspensions
+) -> Steps[Matches]:
     hosts = Hosts(active.cell, active.instances)
     found = yield from floor(snapshot, hosts)
     reader, verdicts = Reader(active.cell, groups), _Verdicts(snapshot, found, significant)
@@ -176,14 +268,23 @@ def _cycle(active: ActiveCell, snapshot: Snapshot, groups: Groups, significant: 
         pending.append(_pending(number, each.request, reader, verdicts, limit))
         yield
     clusters = {(each.demand.schedd, _job(each.request.job)[0]): number for number, each in jobs.items()}
-    told = cell_snapshot(active, snapshot, found, pending, clusters)
+    told = cell_snapshot(active, snapshot, found, suspensions, pending, clusters)
     try:
         plan = yield from running(told)
     except NotScheduled as refusal:
         apart.update({each.key: str(refusal) for each in wanted})
-        return _plan(active, snapshot, found, None, jobs, (), apart)
+        return _plan(active, snapshot, found, None, jobs, (), apart, clusters)
     starts = _starts(active, snapshot, found, plan, jobs, pending, verdicts)
-    return _plan(active, snapshot, found, plan, jobs, starts, apart)
+    orders = _orders(found, plan, suspensions, snapshot.now)
+    return _plan(active, snapshot, found, plan, jobs, starts, apart, clusters, orders)
+
+
+def _orders(floor: Floor, plan: Plan, suspensions: Suspensions, now: float) -> tuple[Order, ...]:
+    # A parallel job is suspended where its master is.
+    masters = (some[0] for some in floor.jobs())
+    pairs = [(each, causes) for each, causes in zip(masters, plan.suspenders, strict=True) if each.slot]
+    places = [Place(each.slot, each.slot_ad, instance_of(each.ad)) for each, _ in pairs]
+    return tuple(suspensions.orders(places, [causes for _, causes in pairs], now))
 
 
 # -- machines ---------------------------------------------------------------------------------------------------------
@@ -199,7 +300,7 @@ def floor(snapshot: Snapshot, hosts: Hosts) -> Steps[Floor]:
         host = hosts.of(str(ad.get("Machine", "")))
         task = ad.get(TASK)
         if isinstance(task, ClassAd):
-            found.tasks.append((task, _number(ad, "JobStart") or _number(task, "Granted")))
+            found.tasks.append(Task(task, _number(ad, "JobStart") or _number(task, "Granted"), name, ad))
         if host is None:
             continue
         found.machines.setdefault(host, ad)
@@ -209,7 +310,7 @@ def floor(snapshot: Snapshot, hosts: Hosts) -> Steps[Floor]:
             room = int(_number(ad, "Cpus")) if partitionable else 1
             if room > 0:
                 seats.append(Seat(slot=name, row=row, partitionable=partitionable, room=room))
-    found.tasks += [(each.task, snapshot.now) for each in snapshot.pledges if each.task is not None]
+    found.tasks += [Task(each.task, snapshot.now) for each in snapshot.pledges if each.task is not None]
     return found
 
 
@@ -249,18 +350,24 @@ def cell_snapshot(
     active: ActiveCell,
     snapshot: Snapshot,
     floor: Floor,
+    suspensions: Suspensions,
     pending: Sequence[PendingJob] = (),
-    clusters: Mapping[tuple[str, int], int] | None = None,
+    clusters: dict[tuple[str, int], int] | None = None,
 ) -> CellSnapshot:
-    """What the run sees; `clusters` gives the numbers of jobs that also wait, by queue and cluster."""
-    numbers = dict(clusters or {})
+    """What the run sees; `clusters` has the numbers of waiting jobs by queue and cluster, and gets those that run."""
+    numbers = {} if clusters is None else clusters
     tasks: list[RunningTask] = []
-    for ad, started in floor.tasks:
-        number = numbers.setdefault(cluster_of(ad), len(numbers) + len(pending) + 1)
-        tasks.append(running_task(ad, number, started))
+    for place, some in enumerate(floor.jobs()):
+        master = some[0]
+        number = numbers.setdefault(cluster_of(master.ad), len(numbers) + len(pending) + 1)
+        letters = suspensions.letters(master.slot, master.slot_ad) if master.slot else ""
+        tasks.append(running_task([each.ad for each in some], number, master.started, place, letters))
     return CellSnapshot(
         cell=active.cell,
-        instances=(*active.instances, *_orphans(active, [instance_of(ad) for ad, _ in floor.tasks])),
+        instances=(
+            *active.instances,
+            *_orphans(active, [grant.instance for each in floor.tasks for grant in grants_of(each.ad)]),
+        ),
         reports={
             # A machine that is away for too long has no ads any more.
             host: HostReport(time=snapshot.now, values=load_values(ad, active.cell.complexes))
@@ -268,11 +375,20 @@ def cell_snapshot(
         },
         now=snapshot.now,
         local_time=_EPOCH + datetime.timedelta(seconds=snapshot.now + snapshot.zone_offset_s),
-        states={one.name: "d" for one in active.instances if one.settings.initial_state == "disabled"},
+        states=dict(_given(active)),
         running=tuple(tasks),
+        threshold_times=suspensions.threshold_times,
         pending=tuple(pending),
+        usage=used_by_account(active.usage, active.cell, snapshot.now),
         seats={host: sum(seat.room for seat in seats) for host, seats in floor.seats.items()},
     )
+
+
+def _given(active: ActiveCell) -> Iterator[tuple[str, str]]:
+    """States of instances that neither their calendars nor their loads say."""
+    known = {one.name: first_letters(one) for one in active.instances} | dict(active.states)
+    for name in {**known, **active.errors}:
+        yield name, known.get(name, "") + ("E" if name in active.errors else "")
 
 
 def _orphans(active: ActiveCell, occupied: Sequence[str]) -> Iterator[QueueInstance]:
@@ -332,19 +448,37 @@ def _starts(
     by_number = {job.number: job for job in pending}
     for dispatch in plan.dispatches:
         each, job = jobs[dispatch.job], by_number[dispatch.job]
-        ad = each.request.ad
-        host = host_of(dispatch.grants[0].instance)
-        seats = (one for one in floor.seats.get(host, ()) if one.slot not in given and verdicts.takes(ad, one))
-        seat = next(seats, None)
-        if seat is None:
+        taken = _taken(dispatch, floor, given, each.request.ad, verdicts)
+        if taken is None:
             yield dispatch.job, None
             continue
-        given.add(seat.slot)
+        given.update(seat.slot for seat, _ in taken)
         cluster, first = _job(each.request.job)
         name = f"{cluster}.{first + nth[dispatch.job]}"
         nth[dispatch.job] += 1
         schedd, submitter = each.demand.schedd, each.demand.submitter
-        task = task_ad(dispatch, job, name=name, schedd=schedd, revision=active.revision, now=snapshot.now)
+        claims = [snapshot.claims[seat.slot] for seat, _ in taken]
+        parts = Parts(public_of(claims[0]), [grants for _, grants in taken]) if dispatch.environment else None
+        pledges = [
+            Pledge(
+                submitter=submitter,
+                weight=1.0,
+                task=task_ad(
+                    active.cell,
+                    dispatch,
+                    job,
+                    name=name,
+                    schedd=schedd,
+                    revision=active.revision,
+                    now=snapshot.now,
+                    parts=parts,
+                    part=part,
+                ),
+            )
+            for part in range(len(taken))
+        ]
+        slots = [seat.slot for seat, _ in taken]
+        nodes = [snapshot.nodes[slot] for slot in slots]
         yield (
             dispatch.job,
             Match(
@@ -353,12 +487,49 @@ def _starts(
                 autocluster=each.request.autocluster,
                 job=each.request.job,
                 among=each.request.count,
-                slot=seat.slot,
-                node=snapshot.nodes[seat.slot],
-                claim_id=snapshot.claims[seat.slot],
-                pledge=Pledge(submitter=submitter, weight=1.0, task=task),
+                slot=slots[0],
+                node=nodes[0],
+                claim_id=claims[0],
+                pledge=pledges[0],
+                parts=tuple(
+                    Part(slot=slot, node=node, claim_id=claim_id, pledge=pledge)
+                    for slot, node, claim_id, pledge in zip(slots[1:], nodes[1:], claims[1:], pledges[1:], strict=True)
+                ),
             ),
         )
+
+
+def _taken(
+    dispatch: Dispatch, floor: Floor, given: set[str], ad: ClassAd, verdicts: _Verdicts
+) -> list[tuple[Seat, list[Grant]]] | None:
+    """Seats for all slots of a dispatch, each with what is granted there, the master's first; None if some lack."""
+    by_host: dict[str, list[Grant]] = {}
+    for grant in dispatch.grants:
+        by_host.setdefault(host_of(grant.instance), []).append(grant)
+    found: list[tuple[Seat, list[Grant]]] = []
+    for host, grants in by_host.items():
+        seats = (one for one in floor.seats.get(host, ()) if one.slot not in given and verdicts.takes(ad, one))
+        while grants:
+            seat = next(seats, None)
+            if seat is None:
+                return None
+            here, grants = _split(grants, seat.room)
+            found.append((seat, here))
+    return found
+
+
+def _split(grants: list[Grant], slots: int) -> tuple[list[Grant], list[Grant]]:
+    """The first slots of some grants, up to a number, and the rest."""
+    first: list[Grant] = []
+    rest: list[Grant] = []
+    for instance, wanted in grants:
+        here = min(wanted, slots)
+        slots -= here
+        if here:
+            first.append(Grant(instance, here))
+        if wanted > here:
+            rest.append(Grant(instance, wanted - here))
+    return first, rest
 
 
 def _plan(
@@ -369,6 +540,8 @@ def _plan(
     jobs: Mapping[int, _Wanted],
     starts: Iterator[tuple[int, Match | None]] | tuple[()],
     apart: dict[tuple[str, int], str],
+    clusters: Mapping[tuple[str, int], int],
+    orders: tuple[Order, ...] = (),
 ) -> Matches:
     matches: list[Match] = []
     for number, match in starts:
@@ -379,7 +552,15 @@ def _plan(
             matches.append(match)
     waiting = {} if plan is None else plan.waiting
     numbers = {each.key: number for number, each in jobs.items() if plan is not None}
-    record = CellRecord(at=snapshot.now, revision=active.revision, plan=plan, numbers=numbers, apart=apart)
+    record = CellRecord(
+        at=snapshot.now,
+        revision=active.revision,
+        plan=plan,
+        numbers=numbers,
+        apart=apart,
+        suspensions=orders,
+        clusters=clusters,
+    )
     texts = dict(apart)
     for key, number in numbers.items():
         if plan is not None and number in waiting and key not in texts:

@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any, Final
 
-from roost.gridengine.calendar import Calendar, State
 from roost.gridengine.cell import Cell
+from roost.gridengine.parallel import ParallelEnvironment
+from roost.gridengine.pool.usage import decays, needs_usage
 from roost.gridengine.queue import ClusterQueue, QueueSettings
+from roost.gridengine.scheduler import SchedulerConfiguration
 from roost.gridengine.values import Quantity
 
 #: Attributes of queues that act on jobs that run.
 _OF_QUEUES: Final = (
-    "suspend_thresholds", "priority", "prolog", "epilog", "starter_method", "suspend_method", "resume_method",
-    "terminate_method", "subordinate_list", *(f"{kind}_{name}" for name in (
-        "rt", "cpu", "fsize", "data", "stack", "core", "rss", "vmem",
-    ) for kind in "sh"),
+    "suspend_method", "resume_method", "terminate_method",
 )  # fmt: skip
+_VARIABLE: Final = re.compile(r"\$([a-z_]+)")
 _DEFAULTS: Final = QueueSettings()
 #: Attributes of the cell's or a host's configuration that do.
-_OF_CONFIGURATIONS: Final = ("prolog", "epilog", "load_sensor", "starter_method")
+_OF_CONFIGURATIONS: Final = ("load_sensor",)
+#: What machines measure of jobs for their usage.
+_MEASURED: Final = ("cpu", "mem")
 
 
 def not_carried_out(cell: Cell) -> Iterator[str]:
@@ -29,14 +32,44 @@ def not_carried_out(cell: Cell) -> Iterator[str]:
         for name in _OF_QUEUES:
             if _acts(queue, name):
                 places.setdefault(name, []).append(queue.name)
-    for name in (name for name, each in cell.calendars.items() if _suspends(each)):
-        places.setdefault("suspended hours", []).append(f"calendar {name}")
     for host, configuration in cell.configurations.items():
         for name in _OF_CONFIGURATIONS:
             if (configuration.get(name) or "none").lower() != "none":
                 places.setdefault(name, []).append(f"configuration {host}")
+    if needs_usage(cell):
+        for name in _of_usage(cell.scheduler):
+            places.setdefault(name, []).append("scheduler configuration")
+    for environment in cell.parallel_environments.values():
+        for name in lacking_of(environment):
+            places.setdefault(name, []).append(f"parallel environment {environment.name}")
     for name, found in places.items():
         yield f"{name} ({', '.join(found)})"
+
+
+def _of_usage(scheduler: SchedulerConfiguration) -> Iterator[str]:
+    """What counts in usage and is not measured, or not as Grid Engine does."""
+    if any(one.name not in _MEASURED and one.number for one in scheduler.usage_weight_list):
+        yield "usage_weight_list other than cpu and mem"
+    if 0.0 in decays(scheduler).values():
+        # Grid Engine counts what jobs use that run.
+        yield "halflife_decay_list of -1"
+
+
+def lacking_of(environment: ParallelEnvironment) -> Iterator[str]:
+    """What a parallel environment configures that a pool does not carry out yet."""
+    if environment.control_slaves:
+        yield "control_slaves"
+    if environment.qsort_args.casefold() != "none":
+        yield "qsort_args"
+    yield from unheeded_commands(environment)
+
+
+def unheeded_commands(environment: ParallelEnvironment) -> Iterator[str]:
+    """Of that, commands that its jobs would need, with the variables that pools do not know."""
+    for name in ("start_proc_args", "stop_proc_args"):
+        for variable in _VARIABLE.findall(getattr(environment, name)):
+            if variable.startswith(("fs_", "sge_")):
+                yield f"{name} with ${variable}"
 
 
 def _acts(queue: ClusterQueue, name: str) -> bool:
@@ -49,7 +82,3 @@ def _plain(value: Any) -> Any:
     if isinstance(value, Quantity):
         return value.number
     return value.lower() if isinstance(value, str) else value
-
-
-def _suspends(calendar: Calendar) -> bool:
-    return any(rule.state is State.SUSPENDED for part in calendar.rules for rule in part)

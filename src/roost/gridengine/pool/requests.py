@@ -8,6 +8,8 @@ attribute              option         form
 ``CellQueues``         ``-q``         queues, instances and queue domains, separated by commas
 ``CellSoftQueues``     ``-soft -q``   the same
 ``CellProject``        ``-P``         a project
+``CellParallel``       ``-pe``        a parallel environment, with wildcards, and ranges of slots: ``mpi 2-4,8``
+``CellMasterQueues``   ``-masterq``   as ``CellQueues``, for the master of a parallel job
 =====================  =============  ==========================================================
 
 A job without any of them is a job that asks for a slot.
@@ -15,6 +17,7 @@ A job without any of them is a job that asks for a slot.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from typing import Final
 
@@ -22,12 +25,26 @@ from roost.classad import ClassAd
 from roost.gridengine.cell import Cell
 from roost.gridengine.complex import bad_value, by_any_name
 from roost.gridengine.pairs import Pair
-from roost.gridengine.scheduling import Request
+from roost.gridengine.parallel import SLOTS_MAX
+from roost.gridengine.pool.lacking import unheeded_commands
+from roost.gridengine.scheduling import Range, Request
 from roost.gridengine.scheduling.ledger import SLOTS
-from roost.model.cell_requests import ASKED, PROJECT, QUEUES, RESOURCES, SOFT_QUEUES, SOFT_RESOURCES
+from roost.gridengine.scheduling.patterns import environments
+from roost.model.cell_requests import (
+    ASKED,
+    MASTER_QUEUES,
+    PARALLEL,
+    PROJECT,
+    QUEUES,
+    RESOURCES,
+    SOFT_QUEUES,
+    SOFT_RESOURCES,
+)
 
 #: Attributes that tell the jobs of a cell apart: each cluster is a job of its own, as in Grid Engine.
 SIGNIFICANT: Final = ("ClusterId", "JobPrio", *ASKED)
+
+_RANGE: Final = re.compile(r"(\d+)?(-)?(\d+)?\Z")
 
 #: A user to the groups of the operating system that count in user lists.
 Groups = Callable[[str], tuple[str, ...]]
@@ -53,6 +70,42 @@ def text_of(ad: ClassAd, name: str) -> str:
     return value if isinstance(value, str) else ""
 
 
+def slot_ranges(text: str) -> tuple[Range, ...]:
+    """The ranges of `qsub -pe`: ``4``, ``2-8``, ``2-`` and ``-8``, separated by commas, in order and without overlaps.
+
+    As in Grid Engine ``8-2`` is ``2-8``. Raises ValueError.
+    """
+    given: list[Range] = []
+    for word in text.split(","):
+        match = _RANGE.match(word.strip())
+        if match is None or not (match[1] or match[3]) or (match[3] and not match[2]):
+            raise ValueError(f'"{word.strip()}" is not a range of slots: write n, n-m, n- or -m')
+        first = int(match[1] or 1)
+        last = int(match[3] or (SLOTS_MAX if match[2] else first))
+        if not first or not last:
+            raise ValueError("pe range must be greater than zero")
+        if max(first, last) > SLOTS_MAX:
+            raise ValueError(f'"{word.strip()}" asks for more than {SLOTS_MAX} slots')
+        given.append(Range(min(first, last), max(first, last)))
+    found: list[Range] = []
+    for low, high in sorted(given):
+        if found and low <= found[-1].high + 1:
+            found[-1] = Range(found[-1].low, max(high, found[-1].high))
+        else:
+            found.append(Range(low, high))
+    return tuple(found)
+
+
+def parallel(text: str) -> tuple[str, tuple[Range, ...]]:
+    """The parallel environment that is asked for, and the ranges; "" and none for none. Raises ValueError."""
+    name, _, amounts = text.strip().partition(" ")
+    if not name:
+        return "", ()
+    if not amounts.strip():
+        raise ValueError(f'parallel environment "{name}" is asked for without a number of slots')
+    return name, slot_ranges(amounts)
+
+
 class Reader:
     """Reads requests of jobs to one cell."""
 
@@ -63,6 +116,7 @@ class Reader:
     def request(self, ad: ClassAd, refused_hosts: frozenset[str] = frozenset()) -> Request:
         """What a job asks for."""
         user = text_of(ad, "Owner")
+        environment, slots = parallel(text_of(ad, PARALLEL))
         return Request(
             user=user,
             groups=self._groups(user),
@@ -71,6 +125,9 @@ class Reader:
             soft=self._named(text_of(ad, SOFT_RESOURCES)),
             queues=words(text_of(ad, QUEUES)),
             soft_queues=words(text_of(ad, SOFT_QUEUES)),
+            environment=environment,
+            slots=slots,
+            master_queues=words(text_of(ad, MASTER_QUEUES)) if environment else (),
             refused_hosts=refused_hosts,
         )
 
@@ -100,10 +157,26 @@ class Reader:
                 yield '"job" denied: use parallel environments instead of requesting slots explicitly'
             elif wrong := bad_value(definition, value):
                 yield wrong
-        for pattern in (*words(text_of(ad, QUEUES)), *words(text_of(ad, SOFT_QUEUES))):
+        yield from self._parallel_complaints(ad)
+        for pattern in (word for name in (QUEUES, SOFT_QUEUES, MASTER_QUEUES) for word in words(text_of(ad, name))):
             queue = pattern.partition("@")[0]
             if not set(queue) & set("*?[") and queue not in self._cell.queues:
                 yield f'Job was rejected because job requests unknown queue "{queue}"'
         project = text_of(ad, PROJECT)
         if project and project not in self._cell.projects:
             yield f'job rejected: the requested project "{project}" does not exist'
+
+    def _parallel_complaints(self, ad: ClassAd) -> Iterator[str]:
+        try:
+            name, _ = parallel(text_of(ad, PARALLEL))
+        except ValueError as problem:
+            yield f'"job" rejected: {problem}'
+            return
+        found = environments(name, self._cell) if name else []
+        if name and not found:
+            yield f'job rejected: the requested parallel environment "{name}" does not exist'
+        for each in found:
+            for lacking in unheeded_commands(each):
+                yield f'job rejected: pools do not run {lacking} of the parallel environment "{each.name}" yet'
+        if text_of(ad, MASTER_QUEUES) and not name:
+            yield "job rejected: specification of master queue is not allowed for non-parallel jobs"

@@ -2,36 +2,103 @@
 
 It holds all that a scheduling run needs of a task that runs, so that the run knows it from the slot alone, whatever
 became of the queue that the job came from. The job's ad and the slot's have it as ``CellTask``.
+
+A parallel job has a claim for each part of it, each with an ad of its own: ``Grants`` has the slots of this part,
+``Gang`` tells the parts of one job from those of others, and ``Part`` counts them, 0 for that of the master. The ad of
+the master, which the job's ad keeps, also has the slots of all parts in ``AllGrants``,
+their sum in ``AllSlots``, and the number of parts in ``Parts``.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
 from roost.classad import ClassAd
+from roost.gridengine.cell import Cell
+from roost.gridengine.complex import Type, value_number
 from roost.gridengine.pairs import Pair
+from roost.gridengine.people import department_of
 from roost.gridengine.scheduling import Dispatch, Grant, PendingJob, Request, RunningTask
+from roost.gridengine.scheduling.loads import host_of
 
 
-def task_ad(dispatch: Dispatch, job: PendingJob, *, name: str, schedd: str, revision: int, now: float) -> ClassAd:
-    """The ad of a task that is about to start; `name` is the job, as ``12.0``, `revision` that of the cell."""
-    (instance, slots), request = dispatch.grants[0], job.request
-    return ClassAd(
-        Instance=instance,
-        Slots=slots,
+class Parts(NamedTuple):
+    """How a parallel job is spread over claims."""
+
+    #: What tells it from other jobs.
+    gang: str
+    #: Slots by claim, that of the master first.
+    grants: Sequence[Sequence[Grant]]
+
+
+def task_ad(
+    cell: Cell,
+    dispatch: Dispatch,
+    job: PendingJob,
+    *,
+    name: str,
+    schedd: str,
+    revision: int,
+    now: float,
+    parts: Parts | None = None,
+    part: int = 0,
+) -> ClassAd:
+    """The ad of a task that is about to start; `name` is the job, as ``12.0``, `revision` that of the cell.
+
+    `parts` is for a parallel job, and the ad then for one part of it.
+    """
+    grants = dispatch.grants if parts is None else parts.grants[part]
+    request = job.request
+    ad = ClassAd(
+        Instance=grants[0].instance,
+        Slots=sum(grant.slots for grant in grants),
         Revision=revision,
         Job=name,
         Schedd=schedd,
         User=request.user,
         Groups=",".join(request.groups),
         Project=request.project,
+        Department=department_of(cell.user_lists, request.user, request.groups),
+        Memory=_memory(request),
+        Scaling=_scaling(cell, grants[0].instance),
         Resources=",".join(f"{pair.name}={pair.text}" for pair in request.hard),
         Submitted=job.submitted,
         Priority=job.priority,
         Granted=now,
     )
+    if parts is not None:
+        ad.update({"Environment": dispatch.environment, "Gang": parts.gang, "Part": part, "Grants": _text(grants)})
+        if part == 0:
+            slots = sum(grant.slots for grant in dispatch.grants)
+            ad.update({"AllGrants": _text(dispatch.grants), "AllSlots": slots, "Parts": len(parts.grants)})
+    return ad
+
+
+def _text(grants: Iterable[Grant]) -> str:
+    return ",".join(f"{instance}={slots}" for instance, slots in grants)
+
+
+def _grants(text: str) -> list[Grant]:
+    pairs = (word.rpartition("=") for word in text.split(",") if word)
+    return [Grant(instance, int(slots)) for instance, _, slots in pairs]
+
+
+def _scaling(cell: Cell, instance: str) -> str:
+    """`usage_scaling` of the host of an instance, as ``cpu=2.0,mem=1.5``."""
+    host = cell.hosts.get(host_of(instance))
+    return "" if host is None else ",".join(f"{one.name}={one.number}" for one in host.usage_scaling)
+
+
+def _memory(request: Request) -> float:
+    """The memory limit that a job asks for each of its slots, bytes; 0 for none."""
+    asked = {pair.name: pair.text for pair in request.hard}
+    text = asked.get("h_vmem") or asked.get("s_vmem") or "0"
+    return value_number(Type.MEMORY, text) or 0.0
 
 
 def instance_of(task: ClassAd) -> str:
-    """The queue instance of a task."""
+    """The queue instance of a task; of a part of a parallel job, its first."""
     return str(task.get("Instance", ""))
 
 
@@ -41,8 +108,36 @@ def cluster_of(task: ClassAd) -> tuple[str, int]:
     return str(task.get("Schedd", "")), int(cluster) if cluster.isdecimal() else 0
 
 
-def running_task(task: ClassAd, number: int, started: float) -> RunningTask:
-    """A task as the run sees it; `number` is that of its job in the run."""
+def gang_of(task: ClassAd) -> str:
+    """What the parts of one parallel job have in common; "" for any other job."""
+    return str(task.get("Gang", ""))
+
+
+def part_of(task: ClassAd) -> int:
+    """The number of a part of a parallel job, 0 for that of the master."""
+    return int(task.get("Part", 0))
+
+
+def grants_of(task: ClassAd) -> tuple[Grant, ...]:
+    """The slots of a task; of a part of a parallel job, its own."""
+    text = task.get("Grants")
+    return tuple(_grants(text)) if isinstance(text, str) else (Grant(instance_of(task), int(task.get("Slots", 1))),)
+
+
+def all_grants_of(task: ClassAd) -> tuple[Grant, ...]:
+    """The slots of a whole job by the ad of its master, in the order in which it got them."""
+    text = task.get("AllGrants")
+    return tuple(_grants(text)) if isinstance(text, str) else grants_of(task)
+
+
+def running_task(
+    parts: Sequence[ClassAd], number: int, started: float, place: int = 0, suspended: str = ""
+) -> RunningTask:
+    """A task as the run sees it, by the ads of its parts, the master's first.
+
+    `number` is that of its job in the run, `place` tells it from others of the job.
+    """
+    task = parts[0]
     resources = str(task.get("Resources", ""))
     pairs = [word.partition("=") for word in resources.split(",") if word]
     request = Request(
@@ -51,12 +146,17 @@ def running_task(task: ClassAd, number: int, started: float) -> RunningTask:
         project=str(task.get("Project", "")),
         hard=tuple(Pair(name, text) for name, _, text in pairs),
     )
+    slots: dict[str, int] = {}
+    for instance, amount in (grant for part in parts for grant in grants_of(part)):
+        slots[instance] = slots.get(instance, 0) + amount
     return RunningTask(
         job=number,
-        task=0,
+        task=place,
         request=request,
-        grants=(Grant(instance_of(task), int(task.get("Slots", 1))),),
+        grants=tuple(Grant(instance, amount) for instance, amount in slots.items()),
         submitted=float(task.get("Submitted", started)),
         started=started,
+        environment=str(task.get("Environment", "")),
+        suspended=suspended,
         priority=int(task.get("Priority", 0)),
     )

@@ -1,14 +1,20 @@
-"""The queue instances of a pool, as `qstat -f` lists them."""
+"""The queue instances and hosts of a pool, as `qstat -f` and `qhost` list them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
+from roost.gridengine.complex import Complex
+from roost.gridengine.host import GLOBAL
 from roost.gridengine.instances import QueueInstance
 from roost.gridengine.pool.cycle import ActiveCell, cell_snapshot, floor
 from roost.gridengine.pool.hosts import Hosts
+from roost.gridengine.pool.suspensions import Suspensions
 from roost.gridengine.scheduling import HostReport, run
+from roost.gridengine.scheduling.ledger import ALWAYS, Ledger, exclusive_names, needs_of
+from roost.gridengine.scheduling.loads import Loads
 from roost.negotiator.snapshot import Snapshot
 from roost.negotiator.timing import at_once
 
@@ -31,16 +37,18 @@ class InstanceRow:
     reasons: tuple[str, ...]
 
 
-def instance_rows(active: ActiveCell, snapshot: Snapshot) -> tuple[InstanceRow, ...]:
+def instance_rows(
+    active: ActiveCell, snapshot: Snapshot, suspensions: Suspensions | None = None
+) -> tuple[InstanceRow, ...]:
     """All instances, in the order of queues and their hosts; raise `NotScheduled` as a run does."""
     found = at_once(floor(snapshot, Hosts(active.cell, active.instances)))
-    told = cell_snapshot(active, snapshot, found)
+    told = cell_snapshot(active, snapshot, found, suspensions or Suspensions())
     plan = run(told)
     used: dict[str, int] = {}
     for task in told.running:
         for instance, slots in task.grants:
             used[instance] = used.get(instance, 0) + slots
-    why: dict[str, list[str]] = {}
+    why: dict[str, list[str]] = {name: [words] for name, words in active.errors.items()}
     for reason in plan.dropped:
         if reason.values:
             why.setdefault(str(reason.values[0]), []).append(reason.sentence())
@@ -77,3 +85,78 @@ def _types(one: QueueInstance) -> Iterator[str]:
     ):
         if has:
             yield letter
+
+
+class Offer(NamedTuple):
+    """What a host has of a resource now; the fields are those of `roost.wire.requests.central.HostOffer`."""
+
+    name: str
+    source: str
+    value: float | str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HostRow:
+    """An execution host, or `global`."""
+
+    name: str
+    #: load values by complex, as reported
+    reported: Mapping[str, str]
+    offers: tuple[Offer, ...]
+
+
+def host_rows(active: ActiveCell, snapshot: Snapshot, suspensions: Suspensions | None = None) -> tuple[HostRow, ...]:
+    """`global` and all hosts of the cell, by name."""
+    found = at_once(floor(snapshot, Hosts(active.cell, active.instances)))
+    told = cell_snapshot(active, snapshot, found, suspensions or Suspensions())
+    loads = Loads(told)
+    ledger = Ledger(told, loads)
+    complexes = active.cell.complexes
+    for task in told.running:
+        ledger.book(task.grants, needs_of(task.request, complexes), exclusive_names(task.request, complexes))
+    names = sorted({*active.cell.hosts, *(one.host for one in active.instances)} - {GLOBAL})
+    rows = []
+    for name in (GLOBAL, *names):
+        report = told.reports.get(name)
+        offers = (_offer(ledger, name, each) for each in complexes.values())
+        rows.append(
+            HostRow(
+                name=name,
+                reported=report.values if report else {},
+                offers=tuple(one for one in offers if one is not None),
+            )
+        )
+    return tuple(rows)
+
+
+def _offer(ledger: Ledger, host: str, definition: Complex) -> Offer | None:
+    """What counts of a resource on a host: that of the host or of the cell, whichever leaves less."""
+    found = [
+        Offer(definition.name, letter + source, value)
+        for letter, place in (("h", host), ("g", GLOBAL))
+        if (letter == "g" or place != GLOBAL) and place in ledger.configured
+        for source, value in _values(ledger, place, definition)
+    ]
+    if not found:
+        return None
+    numbers = [each for each in found if isinstance(each.value, float)]
+    if len(numbers) < len(found) or definition.relation in ("==", "!="):
+        return found[0]
+    least = min if definition.relation in ("<", "<=", "EXCL") else max
+    return least(numbers, key=lambda each: each.value)
+
+
+def _values(ledger: Ledger, place: str, definition: Complex) -> Iterator[tuple[str, float | str]]:
+    name = definition.name
+    if definition.is_exclusive:
+        if name in ledger.configured[place]:
+            yield "c", 0.0 if ledger.account(place).is_exclusive(name, ALWAYS) else 1.0
+        return
+    if definition.is_consumable:
+        left = ledger.available(place, name)
+        if left is not None:
+            yield "c", left
+            return
+    fixed = ledger.fixed(place, name)
+    if fixed is not None:
+        yield fixed[1], fixed[0]

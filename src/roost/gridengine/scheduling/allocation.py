@@ -1,15 +1,16 @@
 """Slots of a parallel job: which hosts and instances give how many.
 
 The hosts are tried in the order of their best instances, after those with fewer unmet soft requests. How many slots
-each may give is bounded by `global`, the host, the instance and quotas, each of which has a meter that counts down
-while the job is tried. By the allocation rule a host gives all slots (``$pe_slots``), as many as it has (``$fill_up``),
-one at a time in turn (``$round_robin``), or an exact number. Of the amounts that the job asks for it gets the largest
-that is offered now.
+each may give is bounded by `global`, the host, the instance, quotas, and the seats of its machine, each of which has a
+meter that counts down while the job is tried. By the allocation rule a host gives all slots (``$pe_slots``), as many as
+it has (``$fill_up``), one at a time in turn (``$round_robin``), or an exact number. Of the amounts that the job asks
+for it gets the largest that is offered now.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import math
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from roost.gridengine.parallel import FILL_UP, PE_SLOTS, ROUND_ROBIN, ParallelEnvironment
@@ -61,8 +62,9 @@ def largest(ranges: tuple[Range, ...], offered: int, step: int = 1) -> int | Non
 class Allocator:
     """Tries parallel jobs."""
 
-    def __init__(self, matcher: Matcher) -> None:
-        self._matcher = matcher
+    def __init__(self, matcher: Matcher, seats: Mapping[str, int]) -> None:
+        """`seats`: slots that machines have left, by host; the caller counts them down."""
+        self._matcher, self._seats = matcher, seats
 
     def allocate(self, kind: Kind, master: Kind | None, positions: Iterable[int], free: int) -> Allocation | Reason:
         """Give a parallel job its slots, or say what its environment offers.
@@ -81,7 +83,7 @@ class Allocator:
         first = next((spot for spot in masters if self._matcher.takes_master(kind, spot)), None)
         if first is None:
             return Reason(Code.PE_OFFERS, (environment.name, 0))
-        trial = _Trial(self._matcher, kind, fitting, first, master is not None)
+        trial = _Trial(self._matcher, self._seats, kind, fitting, first, master is not None)
         offered = min(trial.offered(environment), free)
         step = environment.slots_a_host or 1
         amount = largest(kind.request.slots, offered, step)
@@ -105,8 +107,16 @@ class Allocator:
 class _Trial:
     """One attempt to place a job, its master on a given instance."""
 
-    def __init__(self, matcher: Matcher, kind: Kind, fitting: list[Spot], first: Spot, apart: bool) -> None:
-        self._matcher, self._kind, self._first = matcher, kind, first
+    def __init__(
+        self,
+        matcher: Matcher,
+        seats: Mapping[str, int],
+        kind: Kind,
+        fitting: list[Spot],
+        first: Spot,
+        apart: bool,
+    ) -> None:
+        self._matcher, self._seats, self._kind, self._first = matcher, seats, kind, first
         unmet = {spot.position: matcher.unmet(kind, spot) for spot in fitting}
         by_host: dict[str, list[Spot]] = {}
         for spot in sorted(fitting, key=lambda spot: unmet[spot.position]):
@@ -119,9 +129,10 @@ class _Trial:
 
     def _hosts(self) -> list[_Host]:
         meters: Meters = {}
-        found = [
-            _Host(spots, [self._matcher.room(self._kind, spot, meters) for spot in spots]) for spots in self._spots
-        ]
+        found = []
+        for spots in self._spots:
+            seats = Meter(self._seats.get(spots[0].host.name, math.inf))
+            found.append(_Host(spots, [[*self._matcher.room(self._kind, spot, meters), seats] for spot in spots]))
         if self._only_master:
             found[0].meters[0].append(Meter(1))
         return found

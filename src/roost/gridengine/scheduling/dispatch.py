@@ -142,12 +142,12 @@ class Dispatcher:
         if reserves:
             self._book_closures()
         self._states = States(snapshot, self._loads, self._ledger)
+        self._suspenders = self._states.suspenders(snapshot)
         self._matcher = Matcher(snapshot, self._loads, self._ledger, self._quotas)
         self._order = Order(snapshot, self._loads, self._ledger)
         #: by request, with the parallel environment that it is tried in
         self._kinds: dict[tuple[Request, str], Kind] = {}
         self._masters: dict[tuple[Request, str], Kind] = {}
-        self._allocator = Allocator(self._matcher)
         self._dropped: dict[Reason, None] = {}
         self._dispatches: list[Dispatch] = []
         self._waiting: dict[int, Waiting] = {}
@@ -165,6 +165,7 @@ class Dispatcher:
         for task in snapshot.running:
             self._count(task.job, task.request.user)
         self._seats = dict(snapshot.seats)
+        self._allocator = Allocator(self._matcher, self._seats)
         self._on_host: dict[str, list[int]] = {}
         for position, instance in enumerate(self._instances):
             self._on_host.setdefault(instance.host, []).append(position)
@@ -223,6 +224,7 @@ class Dispatcher:
             dispatches=tuple(self._dispatches),
             reservations=tuple(self._reservations),
             suspensions=tuple(self._states.suspensions(self._snapshot, self._dispatches)),
+            suspenders=self._suspenders,
             priorities=found,
             dropped=dropped,
             waiting=self._waiting,

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from roost.gridengine.pairs import Pair
 from roost.gridengine.scheduling.reasons import Reason
 from roost.gridengine.scheduling.snapshot import Grant
+from roost.model.cell_requests import Suspender
 
 
 class Dispatch(NamedTuple):
@@ -84,6 +85,9 @@ class Plan:
     reservations: tuple[Reservation, ...]
     #: in the order in which they are to be done; also of tasks that are dispatched here
     suspensions: tuple[Suspension, ...]
+    #: what is to suspend each task that runs, each cause with what to say of it, in the order of the snapshot; what is
+    #: dispatched here counts as soon as it is among them
+    suspenders: tuple[Mapping[Suspender, str], ...]
     #: of running and waiting jobs, by number
     priorities: Mapping[int, Priority]
     #: why instances took no job at all; true for every job that waits

@@ -159,8 +159,8 @@ class Snapshot:
     states: Mapping[str, str] = field(default_factory=dict)
     running: tuple[RunningTask, ...] = ()
     pending: tuple[PendingJob, ...] = ()
-    #: how many tasks machines can start beside those that run, whatever slots the instances have; hosts that are left
-    #: out have no such limit
+    #: how many slots of tasks machines have room for beside those that run, whatever slots the instances have; hosts
+    #: that are left out have no such limit
     seats: Mapping[str, int] = field(default_factory=dict)
     #: when suspend thresholds last suspended or resumed tasks of an instance, seconds since the epoch
     threshold_times: Mapping[str, float] = field(default_factory=dict)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -16,8 +16,9 @@ from roost.gridengine.scheduling.loads import UNADJUSTED, Loads
 from roost.gridengine.scheduling.plan import Dispatch, Suspension
 from roost.gridengine.scheduling.reasons import Code, Reason, amount
 from roost.gridengine.scheduling.relation import related
-from roost.gridengine.scheduling.snapshot import Snapshot
+from roost.gridengine.scheduling.snapshot import SLOTWISE, THRESHOLD, Snapshot
 from roost.gridengine.scheduling.suspension import SlotWise, by_threshold
+from roost.model.cell_requests import Suspender
 
 _DISABLED = frozenset("dD")
 _SUSPENDED = frozenset("sSC")
@@ -74,6 +75,7 @@ class States:
         self._states = [self._state(snapshot, one, positions) for one in snapshot.instances]
         for position in range(len(self._states)):
             self.subordinate(position)
+        self._break_circles(snapshot)
 
     def _state(self, snapshot: Snapshot, instance: QueueInstance, positions: dict[str, int]) -> _State:
         letters = self._first_letters(snapshot, instance)
@@ -126,6 +128,66 @@ class States:
             if state.instance.name not in still:
                 yield from by_threshold(snapshot, state.instance, state.alarm is not None)
         yield from self._slotwise.orders(snapshot.running, dispatches, snapshot.now, still)
+
+    def suspenders(self, snapshot: Snapshot) -> tuple[Mapping[Suspender, str], ...]:
+        """What is to suspend each task that runs, before anything is dispatched."""
+        own = {(task.job, task.task): set(task.suspended) for task in snapshot.running}
+        for one in self.suspensions(snapshot, []):
+            if one.begins:
+                own[one.job, one.task].add(one.cause)
+            else:
+                own[one.job, one.task].discard(one.cause)
+        states = {state.instance.name: state for state in self._states}
+        return tuple(
+            dict(self._suspending(states.get(task.grants[0].instance), own[task.job, task.task]))
+            for task in snapshot.running
+        )
+
+    def _suspending(self, state: _State | None, letters: set[str]) -> Iterator[tuple[Suspender, str]]:
+        """What suspends a task of an instance; nothing does where there is no such instance any more."""
+        if state is None:
+            return
+        instance = state.instance
+        if "s" in state.letters:
+            yield Suspender.COMMAND, f"queue instance {instance.name} is suspended"
+        if "C" in state.letters:
+            yield Suspender.CALENDAR, f"calendar {instance.settings.calendar} suspends {instance.name}"
+        if state.suspended_by:
+            others = ", ".join(self._states[one].instance.name for one in sorted(state.suspended_by))
+            yield Suspender.SUBORDINATION, f"{instance.name} is subordinated to {others}"
+        if THRESHOLD in letters:
+            now = f": {state.alarm}" if state.alarm else " before, and its jobs go on one after the other"
+            yield Suspender.THRESHOLD, f"{instance.name} exceeded a suspend threshold{now}"
+        if SLOTWISE in letters:
+            yield Suspender.SLOTS, f"{instance.host} runs as many jobs as it may, and {instance.queue} is subordinated"
+
+    def _break_circles(self, snapshot: Snapshot) -> None:
+        """Of instances that suspend each other in a circle, and all have jobs, let the one go on that had some first.
+
+        No run leads there, but a change of the configuration can; all of them would stand still for ever.
+        """
+        above = {at: self._above(at) for at, state in enumerate(self._states) if state.suspended_by}
+        circles = {at: {one for one in found if at in above.get(one, ())} for at, found in above.items()}
+        if not any(circles.values()):
+            return
+        first: dict[str, float] = {}
+        for task in snapshot.running:
+            for grant in task.grants:
+                first[grant.instance] = min(task.started, first.get(grant.instance, task.started))
+        since = {at: (first.get(self._states[at].instance.name, snapshot.now), at) for at in circles}
+        for at, circle in circles.items():
+            if circle and since[at] <= min(since[one] for one in circle):
+                self._states[at].suspended_by -= circle
+
+    def _above(self, position: int) -> set[int]:
+        """The instances that suspend one, directly or through others."""
+        found: set[int] = set()
+        waiting = [position]
+        while waiting:
+            more = self._states[waiting.pop()].suspended_by - found
+            found |= more
+            waiting += more
+        return found
 
     def is_closed(self, position: int) -> bool:
         """Whether an instance takes no jobs in the whole run, whatever ends."""

@@ -3,7 +3,8 @@
 Suspend thresholds
     While an instance exceeds one, `nsuspend` of its tasks are suspended each `suspend_interval`, the last started
     first; while it does not, so many are resumed, the first started first. The first suspension comes at once. Nothing
-    happens while the instance itself is suspended, or where one of the two attributes is 0.
+    happens while the instance itself is suspended. Where one of the two attributes is 0, or there are no thresholds,
+    tasks that an earlier configuration suspended are resumed.
 
 Slot-wise subordination
     With ``subordinate_list slots=4(mid.q:1:sr,low.q:2:sr)`` in a queue, no more than four tasks run on a host in this
@@ -15,7 +16,7 @@ Slot-wise subordination
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -49,12 +50,16 @@ def by_threshold(snapshot: Snapshot, instance: QueueInstance, exceeded: bool) ->
     """What the suspend thresholds of an instance that is not suspended itself suspend, or resume."""
     settings = instance.settings
     interval = settings.suspend_interval.number
+    tasks = [task for task in snapshot.running if task.grants[0].instance == instance.name]
     if not settings.suspend_thresholds or not interval or not settings.nsuspend:
+        # What an earlier configuration suspended.
+        for task in tasks:
+            if THRESHOLD in task.suspended:
+                yield Suspension(task.job, task.task, THRESHOLD, False)
         return
     last = snapshot.threshold_times.get(instance.name)
     if last is not None and snapshot.now - last < interval:
         return
-    tasks = [task for task in snapshot.running if task.grants[0].instance == instance.name]
     found = [task for task in tasks if (THRESHOLD in task.suspended) != exceeded]
     found.sort(key=lambda task: -task.started if exceeded else task.started)
     for task in found[: settings.nsuspend]:
@@ -100,9 +105,14 @@ class SlotWise:
         return False
 
     def orders(
-        self, running: Iterable[RunningTask], dispatches: Iterable[Dispatch], now: float, still: set[str]
+        self, running: Sequence[RunningTask], dispatches: Iterable[Dispatch], now: float, still: set[str]
     ) -> Iterator[Suspension]:
         """What is suspended and resumed once the dispatches have started; tasks in the instances `still` do not run."""
+        self._tasks = {}
+        for task in running:
+            if SLOTWISE in task.suspended and task.grants[0].instance not in self._above:
+                # No list has its queue any more.
+                yield Suspension(task.job, task.task, SLOTWISE, False)
         if not self.acts:
             return
         for task in running:

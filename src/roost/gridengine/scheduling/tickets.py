@@ -20,12 +20,12 @@ from collections.abc import Iterable, Mapping
 from typing import Final, NamedTuple
 
 from roost.gridengine.cell import Cell
+from roost.gridengine.people import department_of
 from roost.gridengine.scheduler import POLICIES
 from roost.gridengine.scheduling.share_tickets import SharedJob, share_tickets
-from roost.gridengine.scheduling.snapshot import Account, PendingJob, Request, RunningTask, Snapshot
+from roost.gridengine.scheduling.snapshot import Account, PendingJob, RunningTask, Snapshot
 from roost.gridengine.values import is_none
 
-_DEFAULT_DEPARTMENT: Final = "defaultdepartment"
 #: the parts of the functional policy
 _PARTS: Final = ("user", "project", "department", "job")
 
@@ -67,11 +67,10 @@ class _Owners:
 
     def __init__(self, cell: Cell) -> None:
         self._cell = cell
-        self._departments = {name: one for name, one in cell.user_lists.items() if one.is_department}
 
     def claim(self, job: PendingJob | RunningTask, number: int) -> _Claim:
         cell, request = self._cell, job.request
-        department = self._department(request)
+        department = department_of(cell.user_lists, request.user, request.groups)
         user, project = cell.users.get(request.user), cell.projects.get(request.project)
         found = [_Owner("job", number, job.share, job.override)]
         for part, name, one in (
@@ -82,10 +81,6 @@ class _Owners:
             if one is not None:
                 found.append(_Owner(part, name, one.fshare, one.oticket))
         return _Claim(number, Account(request.user, request.project), tuple(found))
-
-    def _department(self, request: Request) -> str:
-        named = (name for name, one in self._departments.items() if one.holds(request.user, request.groups))
-        return next(named, _DEFAULT_DEPARTMENT)
 
 
 class _Functional:

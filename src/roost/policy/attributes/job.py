@@ -19,6 +19,7 @@ _NEGOTIATING = "during negotiation"
 IDENTITY: tuple[Attribute, ...] = (
     _row("ClusterId", Kind.INTEGER, "Number of the submission.", low=1, always=True),
     _row("ProcId", Kind.INTEGER, "Number of the job in its submission.", low=0, always=True),
+    _row("TotalSubmitProcs", Kind.INTEGER, "How many jobs its submission has.", low=1, always=True),
     _row("GlobalJobId", Kind.STRING, "Name of the job, unique in the pool.", always=True),
     _row("SubmitRequestId", Kind.STRING, "Id of the request that submitted the job; the logs of all daemons name it."),
     _row("MyType", Kind.STRING, "Job.", always=True),
@@ -70,10 +71,47 @@ REQUESTS: tuple[Attribute, ...] = (
     _row("CellSoftQueues", Kind.STRING_LIST, "Queues of a cell that the job prefers.", when=_REQUESTED),
     _row("CellProject", Kind.STRING, "Project of a cell that the job counts for.", when=_REQUESTED),
     _row(
+        "CellParallel",
+        Kind.STRING,
+        "Parallel environment of a cell, and slots: one or more ranges, separated by commas.",
+        when=_REQUESTED,
+    ),
+    _row("CellMasterQueues", Kind.STRING_LIST, "Queues for the master of a parallel job.", when=_REQUESTED),
+    _row(
         "CellTask",
         Kind.AD,
         "What the job got of a cell: Instance, Slots, Resources, Revision of the cell and more.",
         when=_STARTED,
+    ),
+    _row(
+        "CellCharged",
+        Kind.AD,
+        "What the account of a cell was charged with for the last run: Run, cpu (s), mem (GiB s) and io (GiB).",
+        when="after a run in a queue instance",
+    ),
+    _row(
+        "CellMemoryUsed",
+        Kind.REAL,
+        "Virtual memory of the last run times its CPU time, as Grid Engine counts it, GiB s.",
+        when="after a run in a queue instance",
+    ),
+    _row(
+        "CellFailed",
+        Kind.INTEGER,
+        "How the last run in a queue instance ended: `failed` of Grid Engine's accounting, 0 for well.",
+        when="after a run in a queue instance",
+    ),
+    _row(
+        "CellFailedReason",
+        Kind.STRING,
+        "That code in words, with the limit that was exceeded; empty for 0.",
+        when="after a run in a queue instance",
+    ),
+    _row(
+        "CellErrorReason",
+        Kind.STRING,
+        "Why the last run brought the job, or its queue instance, into the error state; empty if it did not.",
+        when="after a run in a queue instance",
     ),
     _row(
         "ShouldTransferFiles", Kind.STRING, "Whether files are moved.", choices=("YES", "NO", "IF_NEEDED"), always=True

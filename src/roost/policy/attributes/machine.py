@@ -10,6 +10,7 @@ from roost.policy.model import Attribute, Kind, Side, Unit
 _row = Rows(Side.MACHINE)
 _CLAIMED = "while claimed"
 _RUNNING = "while a job runs"
+_SUSPENDED_BY_CELL = "while a Grid Engine cell suspends the job"
 _NEGOTIATING = "during negotiation, for claimed slots"
 _DRAINING = "after the first drain"
 
@@ -479,6 +480,14 @@ CLAIM: tuple[Attribute, ...] = (
         when=_CLAIMED,
     ),
     _row(
+        "CellSuspenders",
+        Kind.STRING_LIST,
+        "What of a Grid Engine cell suspends the job: command, calendar, subordination, threshold, slots.",
+        varies=True,
+        when=_SUSPENDED_BY_CELL,
+    ),
+    _row("CellSuspension", Kind.STRING, "The same in sentences.", varies=True, when=_SUSPENDED_BY_CELL),
+    _row(
         "CpusUsage",
         Kind.REAL,
         "Cores that the job uses.",
@@ -566,6 +575,31 @@ CLAIM: tuple[Attribute, ...] = (
         varies=True,
         when="slots with that hook",
         source=HOOKS,
+    ),
+    _row(
+        "FetchWorkFailures",
+        Kind.INTEGER,
+        "Number of fetched jobs in a row that could not be started.",
+        varies=True,
+        when="after such a job",
+        source=OWN,
+    ),
+    _row(
+        "FetchWorkProblem",
+        Kind.STRING,
+        "What was wrong with the last call of the hook that fetches work, or with the job that it brought.",
+        varies=True,
+        when="after such a call",
+        source=OWN,
+    ),
+    _row(
+        "FetchWorkPausedUntil",
+        Kind.INTEGER,
+        "End of the pause after them, in which no work is fetched.",
+        Unit.INSTANT,
+        varies=True,
+        when="after such a job",
+        source=OWN,
     ),
     _row(
         "StarterJobState",

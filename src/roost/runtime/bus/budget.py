@@ -24,6 +24,7 @@ import asyncio
 import time
 from collections import Counter
 from collections.abc import Awaitable, Callable
+from itertools import islice
 from typing import Any, Final, TypeVar
 
 from roost.classad import ClassAd, Expr
@@ -79,9 +80,9 @@ class Budget:
         #: For evaluations one at a time, and for those in ads of authors whose ads took too many steps.
         self._allowance = Allowance(UNLIMITED, STEPS_EACH)
         self._small = Allowance(UNLIMITED, STEPS_THEN)
-        #: Author to ads that took too many steps; the first of them by name.
+        #: Author to how often ads took too many steps; the names of these ads in order.
         self._costly: Counter[str] = Counter()
-        self._named: list[str] = []
+        self._named: dict[str, None] = {}
 
     @property
     def due(self) -> bool:
@@ -153,17 +154,16 @@ class Budget:
     def _note(self, allowance: Allowance, author: str, name: tuple[object, ...]) -> None:
         allowance.exceeded = False
         self._costly[author] += 1
-        if len(self._named) < _NAMED_MAX:
-            whole = ".".join(map(str, name))
-            self._named.append(f"{whole} ({author})" if author else whole)
+        whole = ".".join(map(str, name))
+        self._named[f"{whole} ({author})" if author else whole] = None
 
     @property
     def warning(self) -> str:
         """What took too many steps; "" where nothing did."""
         if not self._costly:
             return ""
-        more = self._costly.total() - len(self._named)
-        names = ", ".join(self._named) + (f" and {more} more" if more else "")
+        more = len(self._named) - _NAMED_MAX
+        names = ", ".join(islice(self._named, _NAMED_MAX)) + (f" and {more} more" if more > 0 else "")
         return f"expressions that take more than {STEPS_EACH} evaluation steps count as ERROR: in {names}"
 
 

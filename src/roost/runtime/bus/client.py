@@ -20,6 +20,7 @@ from nats.errors import Error as NatsError
 from nats.errors import NoRespondersError
 from nats.errors import TimeoutError as NatsTimeoutError
 
+from roost.runtime.bus.answer_pieces import pieces
 from roost.runtime.bus.settings import BusError, BusSettings, new_request_id
 from roost.wire.codec import decode, encode, expect
 from roost.wire.errors import WireError
@@ -30,8 +31,6 @@ _log = logging.getLogger("roost.bus")
 
 #: How long a command waits for a piece of an answer, s.
 ANSWER_S: Final = 30.0
-#: Data rows of one message of a long answer.
-ROWS_PER_ANSWER: Final = 2000
 #: How often a connection that can not be had is told of, s.
 TELL_EVERY_S: Final = 60.0
 
@@ -156,10 +155,13 @@ class Bus:
 
     async def send(self, subject: str, message: Message) -> None:
         """Send a message; it may be lost."""
+        await self._publish(subject, encode(message), type(message).__name__)
+
+    async def _publish(self, subject: str, data: bytes, what: str) -> None:
         try:
-            await self._nats.publish(subject, encode(message))
+            await self._nats.publish(subject, data)
         except NatsError as error:
-            _log.warning("%s is not sent: %s", type(message).__name__, error)
+            _log.warning("%s is not sent: %s", what, error)
 
     async def listen(self, subject: str, handler: Handler) -> None:
         """Hand every message on a subject, which may have wildcards, to `handler`, in the order in which they came."""
@@ -192,13 +194,15 @@ class Bus:
     async def ask(self, subject: str, ask: Ask, timeout_s: float = ANSWER_S) -> Answer:
         """Ask, and put the pieces of the answer together: rows of lists are joined. Raises BusError."""
         rows: list[object] = []
+        texts: list[str] = []
         async for piece in self.ask_pieces(subject, ask, timeout_s):
+            texts += [piece.text] if piece.text else []
             if not piece.more and not rows:
-                return piece
+                return msgspec.structs.replace(piece, text="; ".join(texts))
             if isinstance(piece.data, list):
                 rows += piece.data
             if not piece.more:
-                return Answer(ok=piece.ok, code=piece.code, text=piece.text, remedy=piece.remedy, data=rows)
+                return msgspec.structs.replace(piece, text="; ".join(texts), data=rows)
         raise BusError("the answer ended early")
 
     async def ask_pieces(self, subject: str, ask: Ask, timeout_s: float = ANSWER_S) -> AsyncIterator[Answer]:
@@ -241,15 +245,10 @@ class Bus:
         """Answer, in pieces where there are many rows."""
         if not reply:
             return
-        rows = answer.data
-        if isinstance(rows, list) and len(rows) > ROWS_PER_ANSWER:
-            for first in range(0, len(rows) - ROWS_PER_ANSWER, ROWS_PER_ANSWER):
-                await self.send(reply, Answer(data=rows[first : first + ROWS_PER_ANSWER], more=True))
-                # Let others have their turn, and the socket take what it was given.
-                await asyncio.sleep(0)
-            tail = (len(rows) - 1) // ROWS_PER_ANSWER * ROWS_PER_ANSWER
-            answer = msgspec.structs.replace(answer, data=rows[tail:])
-        await self.send(reply, answer)
+        for piece in pieces(answer):
+            await self._publish(reply, piece, "Answer")
+            # Let others have their turn, and the socket take what it was given.
+            await asyncio.sleep(0)
 
 
 __all__ = ["Bus", "BusError", "BusSettings", "Handler", "nats"]

@@ -94,19 +94,21 @@ class Line:
         `who` is asked, in words, and "" for no daemon: `Forgotten` is raised if it is restarted before it answers.
         """
         rows: list[Any] = []
+        texts: list[str] = []
         progress = ""
         try:
             for piece in self._pieces(
                 subject, ask_bytes(what, args, request_id or new_request_id()), timeout_s, looks=bool(who)
             ):
+                texts += [piece.text] if piece.text else []
                 if not piece.more and not rows:
-                    return piece
+                    return piece._replace(text="; ".join(texts))
                 if isinstance(piece.data, list):
                     rows += piece.data
                 elif isinstance(piece.data, dict) and piece.more:
                     progress = f"; {piece.data.get('done')} of {piece.data.get('of')} jobs were done before"
                 if not piece.more:
-                    return piece._replace(data=rows) if piece.ok else piece
+                    return piece._replace(text="; ".join(texts), data=rows if piece.ok else piece.data)
         except Forgotten:
             raise Forgotten(f"{who} was restarted before it answered{progress}") from None
         except BusError:

@@ -11,8 +11,8 @@ from roost.collector import advertised
 from roost.collector.table import projection_of
 from roost.negotiator.accounts import AccountError
 from roost.negotiator.timing import Wish
+from roost.runtime.bus.answer_pieces import ROWS_PER_ANSWER
 from roost.runtime.bus.budget import STEPS_AT_ONCE, STEPS_EACH, Budget, too_many_steps
-from roost.runtime.bus.client import ROWS_PER_ANSWER
 from roost.runtime.bus.job_rows import projected
 from roost.runtime.bus.permission import DENIED, refusal
 from roost.runtime.bus.request_answers import BadRequest, RequestAnswers, expression
@@ -88,6 +88,11 @@ class CentralAnswers(RequestAnswers):
             case central.QueueInstances():
                 await daemon.deciding.over()
                 return await daemon.cell.queue_instances()
+            case central.CellHosts():
+                await daemon.deciding.over()
+                return await daemon.cell.hosts()
+            case central.CellPriorities():
+                return daemon.cell.priorities()
             case central.Users():
                 if not daemon.deciding.under_way:
                     daemon.matchmaker.charge(self._table, daemon.clock.now(), at_once=True)

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from roost.config import Config, ConfigError
 from roost.config.in_force import configuration_record
-from roost.model.audit import AuditKind, AuditRecord, Effect, clipped, digest, some
+from roost.model.audit import AuditKind, AuditRecord, Effect, clipped, some
+from roost.model.digests import digest
 from roost.runtime.audit_sender import AuditSender
 from roost.runtime.central.audit_keeper import AuditKeeper, audit_settings
 from roost.runtime.role import ConfigurationRefused

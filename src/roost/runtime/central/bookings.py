@@ -15,6 +15,8 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from roost.classad import ClassAd
+from roost.collector.table import Kept
+from roost.model.identifiers import public_of
 from roost.negotiator.snapshot import Match, Pledge, Request
 from roost.negotiator.timing import Wish
 from roost.wire import messages as m
@@ -42,8 +44,8 @@ class Heard:
 class _Queue:
     """What is known of one queue."""
 
-    #: (submitter, autocluster) to slots given and not seen to be acted upon: serial, when, name of the slot.
-    given: dict[tuple[str, int], list[tuple[int, float, str]]] = field(default_factory=dict)
+    #: (submitter, autocluster) to matches given and not seen to be acted upon: serial, when, names of slots.
+    given: dict[tuple[str, int], list[tuple[int, float, tuple[str, ...]]]] = field(default_factory=dict)
     #: Autocluster to the ad of one of its jobs.
     ads: dict[int, ClassAd] = field(default_factory=dict)
     demand: m.Demand | None = None
@@ -82,18 +84,23 @@ class _Queue:
 
     def lost(self, before: float) -> list[str]:
         """What was given before then and not heard of since did not arrive; the slots."""
-        slots = [slot for given in self.given.values() for _, at, slot in given if at < before]
+        slots = [slot for given in self.given.values() for _, at, some in given if at < before for slot in some]
         if slots:
             self._keep(lambda each: each[1] >= before)
         return slots
 
-    def _keep(self, wanted: Callable[[tuple[int, float, str]], bool]) -> None:
+    def _keep(self, wanted: Callable[[tuple[int, float, tuple[str, ...]]], bool]) -> None:
         for key, given in list(self.given.items()):
             left = [each for each in given if wanted(each)]
             if left:
                 self.given[key] = left
             else:
                 del self.given[key]
+
+
+def _has_claim(slot: Kept | None, claim_id: str) -> bool:
+    """Whether a slot has said that it has a claim, or offers it, and nothing else since."""
+    return slot is not None and claim_id in (public_of(slot.claim_id), slot.ad.get("PublicClaimId"))
 
 
 class Bookings:
@@ -107,6 +114,8 @@ class Bookings:
         self._pledges: dict[str, Pledge] = {}
         #: And to which queue.
         self._takers: dict[str, str] = {}
+        #: Slot to its claim that its queue says is over, by the public part of its id.
+        self._left: dict[str, str] = {}
 
     # -- what is heard -------------------------------------------------------------------------------
 
@@ -123,6 +132,7 @@ class Bookings:
             for name in [name for name, taker in self._takers.items() if taker == schedd]:
                 self.promised.pop(name, None)
         queue.wants(demand)
+        self._left.update(demand.left)
         for name, (claim_id, _) in list(self.promised.items()):
             if claim_id in demand.declined:
                 del self.promised[name]
@@ -136,6 +146,26 @@ class Bookings:
         promised = self.promised.get(slot)
         if promised is not None and promised[0] != claim_id:
             del self.promised[slot]
+
+    def awaits_slots(self, kept: Callable[[str], Kept | None]) -> bool:
+        """Whether slots whose claims are over have still to say so; `kept`: what a slot said last.
+
+        One that was given to another job does not become free.
+        """
+        self._left = {
+            slot: claim_id
+            for slot, claim_id in self._left.items()
+            if _has_claim(kept(slot), claim_id) and not self._is_promised(slot, claim_id)
+        }
+        return bool(self._left)
+
+    def _is_promised(self, slot: str, instead_of: str) -> bool:
+        promised = self.promised.get(slot)
+        return promised is not None and public_of(promised[0]) != instead_of
+
+    def await_no_slots(self) -> None:
+        """A slot that has not said it by now may never do so."""
+        self._left.clear()
 
     def gone(self, slot: str) -> None:
         """Forget a slot that no longer exists."""
@@ -212,12 +242,20 @@ class Bookings:
                     found.append((schedd, submitter, queue.demand, tuple(requests)))
         return found
 
+    def room(self, schedd: str) -> int | None:
+        """How many more slots a queue may be given; None for no limit."""
+        queue = self._queues[schedd]
+        if queue.demand is None or queue.demand.places is None:
+            return None
+        return max(0, queue.demand.places - sum(len(each) for each in queue.given.values()))
+
     def promise(self, match: Match, now: float) -> None:
-        """A slot is about to be given away."""
-        self.promised[match.slot] = (match.claim_id, now)
-        self._takers[match.slot] = match.schedd
-        if match.pledge is not None:
-            self._pledges[match.slot] = match.pledge
+        """A slot is about to be given away, or several to a parallel job."""
+        for each in match.slots:
+            self.promised[each.slot] = (each.claim_id, now)
+            self._takers[each.slot] = match.schedd
+            if each.pledge is not None:
+                self._pledges[each.slot] = each.pledge
 
     def held(self, schedd: str, slot: str, claim_id: str, task: ClassAd, now: float) -> None:
         """A queue says that it is asking for a slot that an earlier central manager gave it."""
@@ -233,5 +271,6 @@ class Bookings:
         queue.rejected = rejected
         queue.serial += 1
         for match in matches:
-            queue.given.setdefault((match.submitter, match.autocluster), []).append((queue.serial, now, match.slot))
+            slots = (match.slot, *(part.slot for part in match.parts))
+            queue.given.setdefault((match.submitter, match.autocluster), []).append((queue.serial, now, slots))
         return m.Matched(matches=matches, rejected=rejected, serial=queue.serial)

@@ -8,28 +8,45 @@ cell, that of the first by name counts.
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import grp
 import logging
 import pwd
 import time
-from functools import lru_cache
-from typing import TYPE_CHECKING, Final
+from functools import lru_cache, partial
+from typing import TYPE_CHECKING, Any, Final
 
 from roost.classad import ClassAd
 from roost.classad.records import replace
+from roost.config import Config
+from roost.model.cell_requests import SUSPENDERS
+from roost.model.cell_usage import Owner, Used
+from roost.model.digests import states_digest
+from roost.negotiator.beside_cell import warning
 from roost.negotiator.snapshot import Plan, Pledge, Snapshot
 from roost.negotiator.timing import Steps, Wish
 from roost.runtime.bus.client import BusError
 from roost.runtime.bus.request_answers import BadRequest
 from roost.wire.ads import ad_from
 from roost.wire.errors import WireError
-from roost.wire.requests.cell import CellFile, CellTasks, HeldTask, ReadCell
-from roost.wire.requests.central import QueueInstance
+from roost.wire.messages import SlotsSuspended, SlotSuspenders
+from roost.wire.requests.cell import (
+    CellFile,
+    CellTasks,
+    HeldTask,
+    InstanceState,
+    InstanceStates,
+    ReadCell,
+    Usage,
+    UsageRow,
+)
+from roost.wire.requests.central import CellHost, CellPriority, HostOffer, QueueInstance
 from roost.wire.structs import read
 from roost.wire.verbs import ask_of
 
 if TYPE_CHECKING:
     from roost.gridengine.pool.cycle import ActiveCell
+    from roost.gridengine.pool.suspensions import Suspensions
     from roost.runtime.central.daemon import CentralDaemon
 
 _log = logging.getLogger("roost.cell")
@@ -39,6 +56,8 @@ AGAIN_S: Final = 2.0
 #: How long a question waits for a cell that is on its way, s, and how often it looks.
 COMES_S: Final = 5.0
 _LOOK_S: Final = 0.02
+#: Shortest time between two questions for what users have used, s.
+USAGE_GAP_S: Final = 1.0
 _GROUPS_KEPT: Final = 4096
 
 
@@ -47,15 +66,40 @@ class CellDesk:
 
     def __init__(self, daemon: CentralDaemon) -> None:
         self._daemon = daemon
-        #: Queue to the revision of its cell.
-        self._kept: dict[str, int] = {}
+        #: Queue to the revision of its cell, and to the digest of the states that instances of it were given.
+        self._kept: dict[str, tuple[int, str]] = {}
         self._found: ActiveCell | None = None
         self._from = ""
+        #: Queue to the instances that are in the error state, each with the reason.
+        self._errors: dict[str, dict[str, str]] = {}
+        #: Queue to the number of what users have used as it said last; that of the queue whose cell is here, as it was
+        #: asked for last.
+        self._usage_told: dict[str, int] = {}
+        self._usage_here = 0
+        self._usage_asked = False
         self._fetching = False
         #: Queues that have not said yet what their jobs have of the cell.
         self._unasked: set[str] = set()
         #: What they said of machines that have not been heard of: machine, task, and when it was said.
         self._held: list[tuple[str, ClassAd, float]] = []
+        self._suspensions: Suspensions | None = None
+        #: What of the configuration has no effect in a pool with a cell, in a sentence; "" for nothing.
+        self._warning = ""
+        self._warned = ""
+
+    def configure(self, config: Config) -> None:
+        """Take another configuration."""
+        self._warning = warning(config)
+        self._warn()
+
+    def _warn(self) -> None:
+        """Say what has no effect, once, as long as the pool runs by a cell."""
+        text = self._warning if self.governs else ""
+        if text != self._warned:
+            self._warned = text
+            self._daemon.context.home.note_shortcoming(self._daemon.context.role, text)
+            if text:
+                _log.warning("%s", text)
 
     @property
     def governs(self) -> bool:
@@ -67,14 +111,19 @@ class CellDesk:
         """The cell in its present revision; None while it is not here."""
         if not self._kept or self._found is None or self._unasked:
             return None
-        return self._found if self._is_current else None
+        if not self._is_current:
+            return None
+        errors = self._errors.get(self._from, {})
+        if self._found.errors != errors:
+            self._found = self._found.with_errors(errors)
+        return self._found
 
     @property
     def _is_current(self) -> bool:
         if not self._kept or self._found is None:
             return False
         queue = min(self._kept)
-        return (queue, self._kept[queue]) == (self._from, self._found.revision)
+        return (queue, self._kept[queue]) == (self._from, (self._found.revision, states_digest(self._found.states)))
 
     @property
     def significant(self) -> tuple[str, ...]:
@@ -85,25 +134,96 @@ class CellDesk:
 
         return SIGNIFICANT
 
-    def heard(self, queue: str, revision: int, *, begins: bool) -> bool:
-        """A queue says which revision of a cell it keeps; whether the pool runs by another cell now.
+    @property
+    def suspensions(self) -> Suspensions:
+        """What machines were told of suspensions."""
+        if self._suspensions is None:
+            from roost.gridengine.pool.suspensions import Suspensions
+
+            self._suspensions = Suspensions()
+        return self._suspensions
+
+    def heard_slot(self, ad: ClassAd) -> None:
+        """A slot says what it is like."""
+        if SUSPENDERS in ad:
+            self.suspensions.any = True
+
+    def suspends(self) -> bool:
+        """Whether jobs may have to be suspended, or to go on, though no job waits."""
+        active = self.active
+        return active is not None and (active.suspends or (self._suspensions is not None and self._suspensions.any))
+
+    def heard(self, queue: str, revision: int, states: str, *, begins: bool) -> bool:
+        """A queue says which revision of a cell it keeps, and the digest of the states that instances were given;
+        whether the pool runs by another cell now.
 
         `begins`: it is the first word of the queue since one of the two daemons has started.
         """
         if begins:
             self._unasked.add(queue)
-        before = min(self._kept.items(), default=None)
+        before = self._first
         if revision:
-            self._kept[queue] = revision
+            self._kept[queue] = revision, states
         else:
             self._kept.pop(queue, None)
-        after = min(self._kept.items(), default=None)
+        after = self._first
         self._look()
+        self._warn()
         if after == before:
             return False
         if len(self._kept) > 1:
-            _log.error("several queues keep a cell: %s; that of %s counts", ", ".join(sorted(self._kept)), after[0])  # type: ignore[index]
+            _log.error(
+                "several queues keep a cell: %s; that of %s counts", ", ".join(sorted(self._kept)), min(self._kept)
+            )
         return True
+
+    def heard_errors(self, queue: str, errors: dict[str, str]) -> None:
+        """A queue says which instances are in the error state."""
+        self._errors[queue] = errors
+
+    def heard_usage(self, queue: str, serial: int) -> None:
+        """A queue says which number what users have used has now."""
+        self._usage_told[queue] = serial
+        found = self._found
+        is_needed = queue == self._from and found is not None and found.needs_usage
+        if is_needed and serial != self._usage_here and not self._usage_asked:
+            self._usage_asked = True
+            self._daemon.spawn(self._renew_usage())
+
+    async def _renew_usage(self) -> None:
+        """Ask for what users have used until there is nothing new."""
+        try:
+            while (found := self._found) is not None and found.needs_usage:
+                queue, serial = self._from, self._usage_told.get(self._from, 0)
+                if serial == self._usage_here:
+                    return
+                try:
+                    usage = await self._usage_of(queue)
+                except (BusError, WireError, ValueError) as error:
+                    _log.warning("%s does not say what users have used: %s; what it said before counts", queue, error)
+                else:
+                    self._daemon.deciding.change(partial(self._take_usage, queue, usage))
+                    self._usage_here = serial
+                await asyncio.sleep(USAGE_GAP_S)
+        finally:
+            self._usage_asked = False
+
+    def _take_usage(self, queue: str, usage: tuple[tuple[Owner, Used], ...]) -> None:
+        if self._found is not None and queue == self._from:
+            self._found = dataclasses.replace(self._found, usage=usage)
+
+    async def _usage_of(self, queue: str) -> tuple[tuple[Owner, Used], ...]:
+        rows = read(list[UsageRow], await self._asked(queue, Usage()), "cell-usage", strict=False)
+        return tuple(
+            (Owner(row.user, row.project, row.department), Used(at=row.at, recent=row.recent, total=row.total))
+            for row in rows
+        )
+
+    @property
+    def _first(self) -> tuple[str, int] | None:
+        """The queue whose cell counts, and its revision."""
+        queue = min(self._kept, default=None)
+        return None if queue is None else (queue, self._kept[queue][0])
 
     def _look(self) -> None:
         """Ask for what is not here."""
@@ -150,26 +270,43 @@ class CellDesk:
                 self._held.append((row.node, task, now))
 
     async def _fetch_from(self, queue: str) -> None:
-        bus = self._daemon.bus
-        answer = await bus.ask(bus.subjects.ask_schedd(queue, self._daemon.context.name), ask_of(ReadCell()))
-        if not answer.ok:
-            raise WireError(answer.text)
-        rows = read(list[CellFile], answer.data, "cell", strict=False)
-        if not rows:
-            raise WireError("it has none")
-        found = await asyncio.to_thread(_active, rows)
+        found = self._found
+        if found is None or (self._from, found.revision) != (queue, self._kept[queue][0]):
+            rows = read(list[CellFile], await self._asked(queue, ReadCell()), "cell", strict=False)
+            if not rows:
+                raise WireError("it has none")
+            found = await asyncio.to_thread(_active, rows)
+        given = read(list[InstanceState], await self._asked(queue, InstanceStates()), "cell-states", strict=False)
+        found = dataclasses.replace(found, states={row.name: row.letters for row in given})
+        serial = self._usage_told.get(queue, 0)
+        if found.needs_usage:
+            found = dataclasses.replace(found, usage=await self._usage_of(queue))
 
         def take() -> None:
-            self._found, self._from = found, queue
-            self._kept[queue] = max(self._kept.get(queue, 0), found.revision)
+            self._found, self._from, self._usage_here = found, queue, serial
+            revision, states = self._kept.get(queue, (0, ""))
+            if found.revision >= revision:
+                # What the queue says next may be older, and is then looked at once more.
+                revision, states = found.revision, states_digest(found.states)
+            self._kept[queue] = revision, states
+            self._daemon.pace.interval_max_s = found.cell.scheduler.schedule_interval.number
             _log.info("the pool runs by the cell of %s, revision %d", queue, found.revision)
+            self.suspensions.any = True
 
         self._daemon.deciding.change(take)
         await self._daemon.deciding.over()
         self._daemon.want(Wish.URGENT)
 
-    async def queue_instances(self) -> list[QueueInstance]:
-        """The queue instances of the cell; none in a pool without one. Raises BadRequest if it does not come."""
+    async def _asked(self, queue: str, request: ReadCell | InstanceStates | Usage) -> Any:
+        """What a queue answers. Raises WireError and BusError."""
+        bus = self._daemon.bus
+        answer = await bus.ask(bus.subjects.ask_schedd(queue, self._daemon.context.name), ask_of(request))
+        if not answer.ok:
+            raise WireError(answer.text)
+        return answer.data
+
+    async def _arrived(self) -> ActiveCell | None:
+        """The cell; None in a pool without one. Raises BadRequest if it does not come."""
         until = time.monotonic() + COMES_S
         while self.governs and self.active is None and time.monotonic() < until:
             await asyncio.sleep(_LOOK_S)
@@ -177,12 +314,35 @@ class CellDesk:
         if active is None:
             if self.governs:
                 raise BadRequest("the central manager has not got the cell from its queue yet; ask again in a moment")
+            return None
+        return active
+
+    async def hosts(self) -> list[CellHost]:
+        """The hosts of the cell; none in a pool without one. Raises BadRequest if it does not come."""
+        active = await self._arrived()
+        if active is None:
+            return []
+        from roost.gridengine.pool.view import host_rows
+
+        return [
+            CellHost(
+                name=row.name,
+                reported=dict(row.reported),
+                offers=tuple(HostOffer(**each._asdict()) for each in row.offers),
+            )
+            for row in host_rows(active, self._with_held(self._daemon.snapshot()), self.suspensions)
+        ]
+
+    async def queue_instances(self) -> list[QueueInstance]:
+        """The queue instances of the cell; none in a pool without one. Raises BadRequest if it does not come."""
+        active = await self._arrived()
+        if active is None:
             return []
         from roost.gridengine.pool.view import instance_rows
         from roost.gridengine.scheduling import NotScheduled
 
         try:
-            rows = instance_rows(active, self._with_held(self._daemon.snapshot()))
+            rows = instance_rows(active, self._with_held(self._daemon.snapshot()), self.suspensions)
         except NotScheduled as refusal:
             raise BadRequest(str(refusal)) from None
         return [
@@ -199,11 +359,38 @@ class CellDesk:
             for row in rows
         ]
 
+    def priorities(self) -> list[CellPriority]:
+        """The priorities of the last run; none if there was none."""
+        last = self._daemon.last
+        if last is None or not self.governs:
+            return []
+        from roost.gridengine.pool.cycle import CellRecord
+
+        found = last.trail.priorities() if isinstance(last.trail, CellRecord) else ()
+        return [CellPriority(schedd=schedd, cluster=cluster, **each._asdict()) for schedd, cluster, each in found]
+
     def cycle(self, active: ActiveCell, snapshot: Snapshot, significant: tuple[str, ...]) -> Steps[Plan]:
         """A cycle of the cell, in steps."""
         from roost.gridengine.pool.cycle import cell_cycle
 
-        return cell_cycle(active, self._with_held(snapshot), groups_of, significant)
+        return cell_cycle(active, self._with_held(snapshot), groups_of, significant, self.suspensions)
+
+    async def suspend(self, plan: Plan) -> None:
+        """Tell machines what a cycle of the cell suspends, and what goes on."""
+        from roost.gridengine.pool.cycle import CellRecord
+
+        if not isinstance(plan.trail, CellRecord):
+            return
+        daemon = self._daemon
+        by_node: dict[str, dict[str, SlotSuspenders]] = {}
+        for order in plan.trail.suspensions:
+            why = "; ".join(order.suspenders.values())
+            _log.info("%s: the job is suspended: %s" if why else "%s: the job goes on%s", order.slot, why)
+            causes = {str(cause): text for cause, text in order.suspenders.items()}
+            node = daemon.table.senders[order.slot]
+            by_node.setdefault(node, {})[order.slot] = SlotSuspenders(claim=order.claim, suspenders=causes)
+        for node, slots in by_node.items():
+            await daemon.bus.send(daemon.subjects.matched(node, daemon.context.name), SlotsSuspended(slots=slots))
 
     def _with_held(self, snapshot: Snapshot) -> Snapshot:
         """A snapshot with what queues said of machines that have not been heard of."""

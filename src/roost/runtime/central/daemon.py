@@ -22,9 +22,9 @@ from roost.collector.table import LIFETIME_S, SLOT, AdTable
 from roost.config import Config, ConfigError
 from roost.config.access import access
 from roost.defrag.policy import is_wanted
-from roost.model.audit import digest
+from roost.model.digests import digest
 from roost.negotiator.settings import intervals_from
-from roost.negotiator.snapshot import Plan, Snapshot, SubmitterDemand
+from roost.negotiator.snapshot import Plan, Pledge, Snapshot, SubmitterDemand
 from roost.negotiator.timing import Pace, Wish
 from roost.runtime.bus.budget import time_max_of
 from roost.runtime.bus.client import Bus
@@ -40,7 +40,7 @@ from roost.runtime.daemon_ads import central_identity
 from roost.runtime.deciding import Deciding, in_slices
 from roost.runtime.role import ConfigurationRefused, Ending, RoleContext, superusers
 from roost.wire import messages as m
-from roost.wire.ads import ad_data, ad_from
+from roost.wire.ads import AdData, ad_data, ad_from
 from roost.wire.errors import WireError
 from roost.wire.messages import Message
 
@@ -52,6 +52,8 @@ _M = TypeVar("_M", bound=Message)
 GATHER_S: Final = 0.005
 #: What comes after no cycle for so long comes alone, s: whoever submits one job waits for it.
 QUIET_S: Final = 0.1
+#: How long a cycle waits for the word of slots that jobs have just left, s.
+SLOT_HEARD_S: Final = 0.25
 _EXPIRE_S: Final = 60.0
 #: How long a queue's jobs are left out that it has not told apart by the attributes that matter now, s.
 SETTLED_S: Final = 5.0
@@ -90,6 +92,8 @@ class CentralDaemon:
         self.request_time_max_s = time_max_of(config)
         self.bookings = Bookings()
         self.cell = CellDesk(self)
+        context.home.note_shortcoming(context.role, "")
+        self.cell.configure(config)
         self.deciding = Deciding()
         #: Job attributes that matching depends on; None while there was no cycle.
         self._significant: list[str] | None = None
@@ -147,6 +151,7 @@ class CentralDaemon:
         self.audit.reconfigure(config)
         self.request_time_max_s = time_max_of(config)
         self.table.lifetime_s = config.get_float("CLASSAD_LIFETIME", LIFETIME_S)
+        self.cell.configure(config)
         self.pace.intervals = intervals
         self.informs = config.get_bool("NEGOTIATOR_INFORM_STARTD", False, subsys="NEGOTIATOR")
         if self.defragmenter is not None:
@@ -233,6 +238,7 @@ class CentralDaemon:
                 wish = Wish.URGENT
             self.table.put(ad, sender=sender, now=now, claim_id=claim_id)
             self.bookings.offered(self.table.spelled(SLOT, name), claim_id)
+            self.cell.heard_slot(ad)
         for name in message.gone:
             self._own(SLOT, name, sender)
             spelled = self.table.spelled(SLOT, name)
@@ -271,7 +277,9 @@ class CentralDaemon:
 
     def _demand(self, message: m.Demand, sender: str) -> None:
         heard = self.bookings.wanted(message, sender, self.clock.now())
-        if self.cell.heard(sender, message.cell, begins=heard.begins) or heard.begins:
+        self.cell.heard_errors(sender, message.errors)
+        self.cell.heard_usage(sender, message.usage)
+        if self.cell.heard(sender, message.cell, message.cell_states, begins=heard.begins) or heard.begins:
             self.matchmaker.told = False
             self.spawn(self._repeat_significant())
         now = self.clock.now()
@@ -292,12 +300,23 @@ class CentralDaemon:
                 with contextlib.suppress(TimeoutError):
                     await asyncio.wait_for(self._wanted.wait(), left)
                 self._wanted.clear()
+            await self._slots_heard()
             if asyncio.get_running_loop().time() - ended < QUIET_S:
                 await asyncio.sleep(GATHER_S)
             self.pace.begin(asyncio.get_running_loop().time())
             await self._cycle()
             ended = asyncio.get_running_loop().time()
             self.pace.end(ended)
+
+    async def _slots_heard(self) -> None:
+        """Wait for slots whose claims are over: a job that had to leave one is matched with that one in view."""
+        loop = asyncio.get_running_loop()
+        until = loop.time() + SLOT_HEARD_S
+        while self.bookings.awaits_slots(lambda name: self.table.get(SLOT, name)) and loop.time() < until:
+            self._wanted.clear()
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._wanted.wait(), until - loop.time())
+        self.bookings.await_no_slots()
 
     async def show_accounts(self) -> None:
         """Charge users also while nothing is asked for, and show the accounts and the matchmaker to the pool."""
@@ -341,9 +360,9 @@ class CentralDaemon:
         for schedd, question in self.bookings.questions(now, surely=self.informs).items():
             await self.bus.send(self.subjects.given(schedd, self.context.name), question)
         snapshot = self.snapshot()
-        if not snapshot.demands:
-            return
         active = self.cell.active
+        if not snapshot.demands and not self.cell.suspends():
+            return
         if self.cell.governs and active is None:
             # It is on its way, and asks for a cycle when it is here.
             return
@@ -357,6 +376,8 @@ class CentralDaemon:
             self.last = plan
             self.cycles += 1
             await self._deliver(plan)
+            if active is not None:
+                await self.cell.suspend(plan)
             self.audit.record(self.matchmaker.decisions(plan, snapshot))
         if plan.matches:
             _log.info("cycle %d: %s in %.1f ms", self.cycles, dict(plan.record), self.last_s * 1000)
@@ -371,7 +392,11 @@ class CentralDaemon:
             nodes=self.table.senders,
             demands=tuple(
                 SubmitterDemand(
-                    schedd=schedd, submitter=name, requests=requests, ad=self._submitter_ad(schedd, name, demand)
+                    schedd=schedd,
+                    submitter=name,
+                    requests=requests,
+                    ad=self._submitter_ad(schedd, name, demand),
+                    room=self.bookings.room(schedd),
                 )
                 for schedd, name, demand, requests in self.bookings.requests()
                 if self._is_settled(demand)
@@ -411,8 +436,6 @@ class CentralDaemon:
             _log.info(
                 "%s is matched with %s for job %s or one like it%s", match.slot, match.submitter, match.job, cause
             )
-            kept = self.table.get(SLOT, match.slot)
-            assert kept is not None
             by_queue.setdefault(match.schedd, []).append(
                 m.Match(
                     submitter=match.submitter,
@@ -420,9 +443,19 @@ class CentralDaemon:
                     slot=match.slot,
                     node=match.node,
                     claim_id=match.claim_id,
-                    slot_ad=ad_data(self.matchmaker.handed_out(match.slot_ad or kept.ad)),
+                    slot_ad=self._slot_ad(match.slot, match.slot_ad),
                     preempts=match.preempts,
-                    task={} if match.pledge is None or match.pledge.task is None else ad_data(match.pledge.task),
+                    task=_task(match.pledge),
+                    parts=[
+                        m.Part(
+                            slot=part.slot,
+                            node=part.node,
+                            claim_id=part.claim_id,
+                            slot_ad=self._slot_ad(part.slot),
+                            task=_task(part.pledge),
+                        )
+                        for part in match.parts
+                    ],
                 )
             )
         rejected: dict[str, dict[str, str]] = {}
@@ -431,11 +464,20 @@ class CentralDaemon:
         for schedd in sorted({*by_queue, *rejected}):
             await self._tell(schedd, by_queue.get(schedd, []), rejected.get(schedd, {}))
 
+    def _slot_ad(self, slot: str, ad: ClassAd | None = None) -> AdData:
+        """The ad of a slot, or what was left of it, for the queue that gets it."""
+        if ad is None:
+            kept = self.table.get(SLOT, slot)
+            assert kept is not None
+            ad = kept.ad
+        return ad_data(self.matchmaker.handed_out(ad))
+
     async def _inform(self, plan: Plan) -> None:
         """Tell slots that they are promised, before they can be claimed."""
         by_node: dict[str, list[str]] = {}
         for match in plan.matches:
-            by_node.setdefault(match.node, []).append(match.claim_id)
+            for each in match.slots:
+                by_node.setdefault(each.node, []).append(each.claim_id)
         for node, claim_ids in by_node.items():
             await self.bus.send(self.subjects.matched(node, self.context.name), m.SlotsMatched(claim_ids=claim_ids))
 
@@ -443,6 +485,11 @@ class CentralDaemon:
         message = self.bookings.given(schedd, matches, rejected, self.clock.now())
         if message is not None:
             await self.bus.send(self.subjects.given(schedd, self.context.name), message)
+
+
+def _task(pledge: Pledge | None) -> AdData:
+    """What a job gets of a cell with a slot; empty for nothing."""
+    return {} if pledge is None or pledge.task is None else ad_data(pledge.task)
 
 
 def make(context: RoleContext, config: Config, bus: Bus) -> CentralDaemon:

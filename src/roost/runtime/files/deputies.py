@@ -159,6 +159,18 @@ async def with_hands(hands: Hands, function: Callable[..., T], /, *arguments: An
         return await asyncio.to_thread(function, *arguments, **named)
 
 
+#: What a machine is short of, whoever writes.
+_MACHINES: Final = frozenset((errno.ENOSPC, errno.EROFS))
+
+
+def is_users(hands: Hands, problem: OSError) -> bool:
+    """Whether a problem of these hands is their user's own, and others on this machine would not have it.
+
+    A user can stop or kill a deputy and change what it may touch; the machine goes on taking jobs all the same.
+    """
+    return isinstance(hands, Deputy) and problem.errno not in _MACHINES
+
+
 class Deputy(Hands):
     """The hands of one user."""
 

@@ -50,8 +50,12 @@ class Baseline:
 
     @classmethod
     def of(cls, sandbox: Path, hands: Hands = OWN, saved: Collection[str] = ()) -> Baseline:
-        """As it is now, without the files that an earlier run has `saved`."""
+        """As it is now, without the files that an earlier run has `saved`. Raises OSError."""
         return cls(files={name: state for name, state in _top_level(sandbox, hands) if name not in saved})
+
+
+#: What comes of a link that leads nowhere, and of a file that has just been removed.
+_NOWHERE = frozenset((errno.ENOENT, errno.ENOTDIR, errno.ELOOP))
 
 
 class _Refused(Exception):
@@ -111,7 +115,7 @@ def _manifest(
 
 
 def changed(sandbox: Path, baseline: Baseline, job_ad: ClassAd, hands: Hands = OWN) -> list[str]:
-    """The files of the top level that are new or were changed, sorted."""
+    """The files of the top level that are new or were changed, sorted. Raises OSError."""
     own = _OURS | {program_name(job_ad) or ""}
     here = _top_level(sandbox, hands)
     return sorted(name for name, state in here if name not in own and baseline.files.get(name) != state)
@@ -125,8 +129,10 @@ def _top_level(sandbox: Path, hands: Hands) -> Iterator[tuple[str, tuple[int, in
             if not Path(hands.real(path)).is_relative_to(root):
                 continue
             found = hands.look(path)
-        except OSError:
-            # A link that leads nowhere.
+        except OSError as problem:
+            if problem.errno not in _NOWHERE:
+                # What cannot be looked at may be output: it is not left out in silence.
+                raise
             continue
         if found.is_file:
             yield name, (found.changed_ns, found.size, found.inode)

@@ -31,6 +31,8 @@ _log = logging.getLogger("roost.fetch")
 #: others: without a limit, those that hang would pile up.
 TIMEOUT_S: Final = {"REPLY_FETCH": 300.0, "EVICT_CLAIM": 300.0}
 
+#: Of what is wrong with a call a slot's ad has as much, characters.
+PROBLEM_CHARS_MAX: Final = 500
 _OWN: Final = ("_CONDOR_", "_ROOST_")
 
 
@@ -116,32 +118,40 @@ class Fetching:
         return result
 
     async def _fetch(self, slot: NodeSlot) -> None:
-        job_ad = None
         path = self._program(slot, "FETCH_WORK")
-        if path is not None:
-            job_ad = await self._fetched(slot, path)
-        self._offer(slot, FetchedWorkOffered(job_ad=job_ad))
+        found = None if path is None else await self._fetched(slot, path)
+        if isinstance(found, HookFailed):
+            self._offer(slot, FetchedWorkOffered(problem=found.text[:PROBLEM_CHARS_MAX]))
+        else:
+            self._offer(slot, FetchedWorkOffered(job_ad=found))
 
-    async def _fetched(self, slot: NodeSlot, path: Path) -> ClassAd | None:
+    async def _fetched(self, slot: NodeSlot, path: Path) -> ClassAd | HookFailed | None:
+        """The job that the hook brings; why what it did counts as no work; None if it has none."""
         text = ads_text(self._machine.ad(slot, self._clock.now()))
         result = await self._call(slot, "FETCH_WORK", path, (), text)
         if isinstance(result, HookFailed):
-            return None
+            return HookFailed(text=f"{path}: {result.text}")
         if result.status < 0:
             # What it printed may be a part of what it was about to print.
-            _log.warning("%s: %s was killed by signal %d; taken as no work", slot.name, path, -result.status)
-            return None
+            return self._no_work(slot, f"{path} was killed by signal {-result.status}")
         if not result.output.strip():
-            return None
+            if not result.status:
+                return None
+            said = result.errors.strip().rpartition("\n")[2]
+            return self._no_work(slot, f"{path} exited with status {result.status}" + (f": {said}" if said else ""))
         found = printed_ad(result.output, is_job=True)
         if isinstance(found, HookFailed):
-            _log.warning("%s: %s: %s; taken as no work", slot.name, path, found.text)
-            return None
+            return self._no_work(slot, f"{path}: {found.text}")
         keyword = self._machine.plan.keyword_of(slot.plan.id) or ""
         job = fetched_job(found, keyword=keyword, kind=slot.state.kind)
         for remark in job.remarks:
             _log.info("%s: %s: %s", slot.name, path, remark)
         return job.ad
+
+    @staticmethod
+    def _no_work(slot: NodeSlot, text: str) -> HookFailed:
+        _log.warning("%s: %s; taken as no work", slot.name, text)
+        return HookFailed(text=text)
 
     async def _tell(
         self, slot: NodeSlot, hook: str, arguments: tuple[str, ...], job_ad: ClassAd, claim_id: str

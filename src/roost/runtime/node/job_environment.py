@@ -23,10 +23,15 @@ from roost.classad import ClassAd
 from roost.classad.forms import Form, format_ad
 from roost.classad.values import to_bytes
 from roost.model.command_line import arguments_of, environment_of
+from roost.model.queue_context import QueueContext
 from roost.runtime.files.deputy.hands import OWN, Hands
 from roost.runtime.files.input_files import STDERR, STDOUT, initial_directory, program_name, standard_input
+from roost.runtime.node.cell_program import SCRIPT_FILE, cell_program, is_cell_job, script_of
 from roost.runtime.processes.accounts import Account
+from roost.starter.queue_environment import PATH
 
+#: The host file of a parallel job.
+HOSTFILE: Final = ".pe_hostfile"
 JOB_AD: Final = ".job.ad"
 MACHINE_AD: Final = ".machine.ad"
 
@@ -54,6 +59,13 @@ class JobPlace:
     threads: tuple[str, ...] = ()
     #: What tells the job its units of custom resources.
     units: Mapping[str, str] | None = None
+    #: What a queue instance of a Grid Engine cell gives the job; None without a cell.
+    context: QueueContext | None = None
+    #: TMPDIR of a job in a queue instance of a Grid Engine cell; None for the scratch directory.
+    tmpdir: Path | None = None
+    #: What such a job is told of its submission, and of itself and its queue instance.
+    submitted: Mapping[str, str] | None = None
+    queue: Mapping[str, str] | None = None
 
     def working_directory(self, job_ad: ClassAd) -> Path:
         """Where the program begins."""
@@ -76,6 +88,9 @@ def job_environment(job_ad: ClassAd, place: JobPlace) -> dict[str, str]:
     """The environment of a job. Raises CommandLineError if its ad has none that can be read."""
     environment = _begun_environment(place)
     environment["BATCH_SYSTEM"] = "HTCondor"
+    if place.tmpdir is not None and environment["PATH"] == os.defpath:
+        environment["PATH"] = f"{place.tmpdir}:{PATH}"
+    environment.update(place.submitted or {})
     environment.update(environment_of(job_ad))
     environment.update({name: str(max(1, place.cpus)) for name in place.threads if not environment.get(name)})
     environment.update(_said_environment(place, job_ad))
@@ -102,9 +117,7 @@ def account_environment(account: Account) -> dict[str, str]:
 
 def _said_environment(place: JobPlace, job_ad: ClassAd) -> dict[str, str]:
     scratch = str(place.sandbox)
-    environment = {}
-    for name in ("TMPDIR", "TMP", "TEMP"):
-        environment[name] = scratch
+    environment = dict.fromkeys(("TMPDIR", "TMP", "TEMP"), str(place.tmpdir or scratch))
     environment.update(
         _CONDOR_SCRATCH_DIR=scratch,
         _CONDOR_SLOT=place.slot,
@@ -113,7 +126,7 @@ def _said_environment(place: JobPlace, job_ad: ClassAd) -> dict[str, str]:
         _CONDOR_JOB_IWD=str(place.working_directory(job_ad)),
         _CONDOR_JOB_PIDS="",
     )
-    return environment | dict(place.units or {})
+    return environment | dict(place.units or {}) | dict(place.queue or {})
 
 
 def lent_environment(setting: str, own: Mapping[str, str]) -> dict[str, str]:
@@ -142,11 +155,15 @@ def job_program(job_ad: ClassAd, place: JobPlace) -> Program:
     if not isinstance(command, str) or not command:
         raise ValueError("the job's ad has no Cmd; a submit file says it as 'executable'")
     iwd = initial_directory(job_ad)
-    moved = program_name(job_ad) if place.moves_files else None
-    path = place.sandbox / moved if moved is not None else iwd / command
-    # The program is told the name by which its user knows it.
-    arguments = (str(path), *arguments_of(job_ad))
-    source = _input(job_ad, place, iwd)
+    instead: Path | None = None
+    if is_cell_job(job_ad):
+        path, arguments, instead = cell_program(job_ad, place.sandbox, iwd, place.context)
+    else:
+        moved = program_name(job_ad) if place.moves_files else None
+        path = place.sandbox / moved if moved is not None else iwd / command
+        # The program is told the name by which its user knows it.
+        arguments = (str(path), *arguments_of(job_ad))
+    source = instead or _input(job_ad, place, iwd)
     output, error = _outputs(job_ad, place, iwd)
     if place.wrapper is not None:
         path, arguments = place.wrapper, (str(place.wrapper), *arguments)
@@ -182,8 +199,17 @@ def _output(job_ad: ClassAd, key: str, transfer: str, name: str, place: JobPlace
     return iwd / given
 
 
+def write_hostfile(sandbox: Path, context: QueueContext | None, hands: Hands) -> None:
+    """Put the host file of a parallel job where the job and the programs of its environment find it. Raises OSError."""
+    if context is not None and context.parallel is not None:
+        hands.make(f"{sandbox}/{HOSTFILE}", to_bytes(context.parallel.hostfile), 0o644)
+
+
 def write_ads(sandbox: Path, job_ad: ClassAd, machine_ad: ClassAd, hands: Hands = OWN) -> None:
-    """Put the ads where the job finds them, one attribute per line. Raises OSError."""
+    """Put the ads where the job finds them, one attribute per line, and a script of `qsub`. Raises OSError."""
+    script = script_of(job_ad)
+    if script is not None:
+        hands.make(f"{sandbox}/{SCRIPT_FILE}", to_bytes(script), 0o755)
     for name, ad in ((JOB_AD, job_ad), (MACHINE_AD, machine_ad)):
         text = to_bytes(format_ad(ad, Form.OLD))
         hands.make(f"{sandbox}/{name}", text, 0o644)

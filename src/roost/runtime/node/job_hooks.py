@@ -32,8 +32,10 @@ from roost.runtime.node.job_environment import (
     job_environment,
     job_program,
     write_ads,
+    write_hostfile,
 )
-from roost.runtime.node.job_order import BadJob, job_place
+from roost.runtime.node.job_order import BadJob, job_place, with_queue
+from roost.runtime.node.script_values import script_values
 from roost.runtime.processes.accounts import Account, NoSuchAccount, account_named, can_switch_user, own_account
 from roost.runtime.processes.hook_programs import (
     HookCall,
@@ -50,9 +52,6 @@ if TYPE_CHECKING:
     from roost.runtime.node.runner import Runner
 
 _log = logging.getLogger("roost.hooks")
-
-#: What a pseudo-variable stands for may have so many characters: a job's user may choose any name.
-VALUE_CHARS_MAX: Final = 4096
 
 #: Hooks whose output changes the job's ad.
 _CHANGES: Final = (HookPoint.PREPARE_EARLY, HookPoint.PREPARE)
@@ -165,7 +164,7 @@ class JobHooks:
             call = script_call(effect.command)
             if call is not None:
                 status = await self._script(effect, *call)
-        except (ScriptRefused, BadJob, NoSuchAccount, ConfigError, ValueError) as problem:
+        except (ScriptRefused, BadJob, NoSuchAccount, ConfigError, ValueError, OSError) as problem:
             _log.error("%s: the %s %r is not run: %s", self._runner.run, effect.point, effect.command, problem)
             status = None
         self._runner.around.tell(sev.ScriptEnded(point=effect.point, status=status))
@@ -174,14 +173,18 @@ class JobHooks:
         runner = self._runner
         account, is_other = self._script_account(user)
         job_ad, place = job_place(runner, runner.job_ad)
+        write_hostfile(place.sandbox, runner.around.context, runner.transfers.hands)
         try:
             program: Program | None = job_program(job_ad, place)
-            environment = job_environment(job_ad, place)
+            environment = job_environment(job_ad, with_queue(runner, job_ad, place, program))
         except ValueError:
             # There is nothing that it could print to; that the job is none is seen when it is started.
-            program, environment = None, hook_environment(place, job_ad)
+            program, environment = None, hook_environment(with_queue(runner, job_ad, place, None), job_ad)
         values = script_values(runner, job_ad, program)
         told = script_environment(values, effect.job_status)
+        if "NSLOTS" in environment:
+            # `$processors` of a queue instance is not its slots.
+            told["NSLOTS"] = environment["NSLOTS"]
         if is_other:
             environment = {**for_somebody_else(environment), **_of_somebody_else(account)}
         prints = None if program is None or is_other else (program.stdout, program.stderr)
@@ -191,7 +194,7 @@ class JobHooks:
             environment=environment | told,
             directory=Path("/") if is_other else place.working_directory(job_ad),
             printed_to=prints,
-            adds=effect.point is ScriptPoint.EPILOG,
+            adds=self.has_printed or effect.point in (ScriptPoint.PE_STOP, ScriptPoint.EPILOG),
         )
         if isinstance(result, HookFailed) and result.by_call:
             # What the job says of itself is at fault, and that is told when it is started: the machine is not to blame.
@@ -202,7 +205,8 @@ class JobHooks:
         if isinstance(result, HookFailed):
             _log.warning("%s: the %s %s: %s", runner.run, effect.point, effect.command, result.text)
             return None
-        self.has_printed = self.has_printed or (effect.point is ScriptPoint.PROLOG and prints is not None)
+        before_job = effect.point in (ScriptPoint.PROLOG, ScriptPoint.PE_START)
+        self.has_printed = self.has_printed or (before_job and prints is not None)
         self._complained(str(path), result)
         return result.status
 
@@ -240,38 +244,6 @@ class JobHooks:
         # A daemon that comes after this one has other names for its calls.
         key = f"{runner.run}/hook{os.getpid()}.{self._calls}"
         return await run_hook(runner.around.nursery, home.execute, HookCall(key=key, **call))
-
-
-def script_values(runner: Runner, job_ad: ClassAd, program: Program | None) -> dict[str, str]:
-    """The pseudo-variables of prolog and epilog."""
-
-    def text(name: str, otherwise: str = "") -> str:
-        value = job_ad.eval(name)
-        known = isinstance(value, str | int) and not isinstance(value, bool)
-        return str(value).replace("\0", "")[:VALUE_CHARS_MAX] if known else otherwise
-
-    proc = job_ad.eval("ProcId")
-    several = job_ad.eval("TotalSubmitProcs")
-    is_array = isinstance(several, int) and several > 1 and isinstance(proc, int)
-    output, errors = ("", "") if program is None else (_path(program.stdout), _path(program.stderr))
-    cpus = runner.slot_ad.cell("cpus")
-    return {
-        "host": runner.around.name,
-        "queue": runner.slot.partition("@")[0],
-        "job_id": text("ClusterId", "0"),
-        "ja_task_id": str(proc + 1) if is_array and isinstance(proc, int) else "undefined",
-        "job_owner": text("Owner", own_account().name),
-        "job_name": text("JobBatchName") or Path(text("Cmd", "none")).name,
-        "processors": str(cpus if isinstance(cpus, int) else 1),
-        "stdin_path": "/dev/null" if program is None else _path(program.stdin),
-        "stdout_path": output or "/dev/null",
-        "stderr_path": errors or "/dev/null",
-        "merge_stderr": "1" if output and output == errors else "0",
-    }
-
-
-def _path(path: Path | None) -> str:
-    return "/dev/null" if path is None else str(path)[:VALUE_CHARS_MAX]
 
 
 def _of_somebody_else(account: Account | None) -> dict[str, str]:

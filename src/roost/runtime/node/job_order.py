@@ -2,24 +2,48 @@
 
 from __future__ import annotations
 
+import math
 import os
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from roost.classad import ClassAd, ParseError, Syntax, parse_expression
 from roost.config import ConfigError
 from roost.model.command_line import environment_from_submit
 from roost.model.starter import StarterHold
-from roost.runtime.node.job_environment import JobPlace, job_environment, job_program, lent_environment, write_ads
+from roost.runtime.node.cell_program import SCRIPT_FILE, is_cell_job, method_environment, script_of
+from roost.runtime.node.job_environment import (
+    HOSTFILE,
+    JobPlace,
+    Program,
+    job_environment,
+    job_program,
+    lent_environment,
+    write_ads,
+    write_hostfile,
+)
+from roost.runtime.node.script_values import script_values
 from roost.runtime.processes.accounts import Account, account_named, can_switch_user, own_account
 from roost.runtime.processes.memory_control import memory_limit
 from roost.runtime.processes.spawn_order import UNLIMITED, SpawnOrder
 from roost.startd.fetched_job import VANILLA
+from roost.starter.queue_environment import queue_environment, submission_environment
 from roost.starter.unit_environment import unit_environment
 
 if TYPE_CHECKING:
     from roost.config import Config
+    from roost.model.queue_context import QueueContext
     from roost.runtime.node.runner import Runner
+
+
+#: Limits of queues, without `s_` or `h_` before them, by the names of setrlimit(2).
+RLIMITS: Final[Mapping[str, str]] = {
+    "cpu": "cpu", "fsize": "fsize", "data": "data", "stack": "stack", "core": "core", "rss": "rss", "vmem": "as",
+}  # fmt: skip
+#: Limits from here on are none to the kernel.
+_LIMIT_MAX: Final = 2.0**62
 
 
 class BadJob(Exception):
@@ -30,15 +54,21 @@ class BadJob(Exception):
         self.code = code
 
 
+class BadQueue(Exception):
+    """The queue instance cannot start any job."""
+
+
 def job_order(runner: Runner, number: int, job_ad: ClassAd) -> SpawnOrder:
     """The order for one start of a job, whose ads are put into its sandbox first. Raises BadJob, OSError."""
     job_ad, place = job_place(runner, job_ad)
     try:
         program = job_program(job_ad, place)
-        environment = job_environment(job_ad, place)
+        environment = job_environment(job_ad, with_queue(runner, job_ad, place, program))
     except ValueError as error:
         raise BadJob(str(error)) from None
+    _check_method(job_ad, runner.around.context)
     write_ads(place.sandbox, job_ad, runner.slot_ad, runner.transfers.hands)
+    write_hostfile(place.sandbox, runner.around.context, runner.transfers.hands)
     return SpawnOrder(
         key=f"{runner.run}/{number}",
         record=runner.record,
@@ -49,13 +79,23 @@ def job_order(runner: Runner, number: int, job_ad: ClassAd) -> SpawnOrder:
         stdin=program.stdin,
         stdout=program.stdout,
         stderr=program.stderr,
-        # What a job that saves its state has printed is a part of it, and has come with its input.
-        append=number > 1 or runner.hooks.has_printed or job_ad.cell("wantftoncheckpoint") is True,
+        # What a job that saves its state has printed is a part of it, and has come with its input. Grid Engine appends.
+        append=number > 1
+        or runner.hooks.has_printed
+        or job_ad.cell("wantftoncheckpoint") is True
+        or is_cell_job(job_ad),
         account=runner.account,
-        niceness=niceness(runner.around.config, runner.slot_ad, job_ad),
-        limits=_limits(job_ad),
+        niceness=_niceness(runner, job_ad),
+        limits=rlimits(_limits(job_ad), runner.around.context),
         memory=memory_limit(runner.around.config, runner.slot_ad, job_ad),
     )
+
+
+def _check_method(job_ad: ClassAd, context: QueueContext | None) -> None:
+    """Raise BadQueue if a queue's starter method cannot be executed, whichever job it is."""
+    method = "" if context is None else context.starter_method
+    if method and is_cell_job(job_ad) and not os.access(method, os.X_OK):
+        raise BadQueue(f'cannot execute the starter_method "{method}" of the queue')
 
 
 def job_place(runner: Runner, job_ad: ClassAd) -> tuple[ClassAd, JobPlace]:
@@ -79,7 +119,23 @@ def job_place(runner: Runner, job_ad: ClassAd) -> tuple[ClassAd, JobPlace]:
         lent=lent_environment(config.get("JOB_INHERITS_STARTER_ENVIRONMENT", subsys="STARTER") or "", os.environ),
         threads=thread_variables(config),
         units=_units(runner.slot_ad, config),
+        context=runner.around.context,
     )
+
+
+def with_queue(runner: Runner, job_ad: ClassAd, place: JobPlace, program: Program | None) -> JobPlace:
+    """A place with what a job in a queue instance is told of it; the place itself for any other job."""
+    context = runner.around.context
+    if context is None:
+        return place
+    told = queue_environment(job_ad, context, script_values(runner, job_ad, program))
+    if program is not None:
+        told["JOB_SCRIPT"] = str(place.sandbox / SCRIPT_FILE if script_of(job_ad) is not None else program.path)
+    if context.parallel is not None:
+        told["PE_HOSTFILE"] = str(place.sandbox / HOSTFILE)
+    if context.starter_method and is_cell_job(job_ad):
+        told.update(method_environment(job_ad, context))
+    return replace(place, tmpdir=runner.tmpdir, submitted=submission_environment(job_ad), queue=told)
 
 
 def thread_variables(config: Config) -> tuple[str, ...]:
@@ -138,6 +194,36 @@ def niceness(config: Config, slot_ad: ClassAd, job_ad: ClassAd) -> int:
     except ParseError:
         return 0
     return max(0, min(19, int(value))) if isinstance(value, int | float) and value == value else 0
+
+
+def _niceness(runner: Runner, job_ad: ClassAd) -> int:
+    """What the machine adds for all of its jobs, and the queue instance for its own; only root can make it less."""
+    own, context = niceness(runner.around.config, runner.slot_ad, job_ad), runner.around.context
+    if context is None:
+        return own
+    return max(-20 if can_switch_user() else 0, min(19, own + context.priority))
+
+
+def rlimits(asked: dict[str, tuple[int, int]], context: QueueContext | None) -> dict[str, tuple[int, int]]:
+    """The limits of single processes, with those of the queue instance: the stricter of both counts."""
+    if context is None:
+        return asked
+    found = dict(asked)
+    for kind, name in RLIMITS.items():
+        soft, hard = (_whole(context.limits.get(f"{letter}_{kind}", math.inf)) for letter in "sh")
+        if soft != UNLIMITED or hard != UNLIMITED or name in found:
+            soft_asked, hard_asked = found.get(name, (UNLIMITED, UNLIMITED))
+            hard = _stricter(hard, hard_asked)
+            found[name] = _stricter(hard, _stricter(soft, soft_asked)), hard
+    return found
+
+
+def _whole(limit: float) -> int:
+    return math.ceil(limit) if limit < _LIMIT_MAX else UNLIMITED
+
+
+def _stricter(one: int, other: int) -> int:
+    return other if one == UNLIMITED else one if other == UNLIMITED else min(one, other)
 
 
 def _limits(job_ad: ClassAd) -> dict[str, tuple[int, int]]:

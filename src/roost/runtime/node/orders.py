@@ -215,6 +215,7 @@ class NodeOrders:
             name=daemon.name,
             config=daemon.config,
             clock=daemon.clock,
+            context=starter.state.launch.context,
             record=daemon.reports.record(slot.run_name),
             problem=partial(daemon.reports.problem, slot.run_name),
             done=partial(daemon.reports.done, slot.run_name),

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from roost.model import effects as ef
 from roost.model import events as ev
+from roost.model.cell_requests import Suspender
 from roost.model.claims import ClaimRequest
 from roost.model.reasons import Refusal
 from roost.model.starter import Cause, Ending, OrderedBy
@@ -40,9 +42,12 @@ class QueueRequests:
             _log.warning("from %s: %s: %s", sender, type(message).__name__, error)
 
     def on_match(self, message: Message, sender: str, reply: str) -> None:
-        """The matchmaker has given slots away."""
+        """The central manager has given slots away, or suspends jobs."""
+        now = self._daemon.clock.now()
         if isinstance(message, m.SlotsMatched):
-            self._daemon.carry_out(self._matched(message.claim_ids, self._daemon.clock.now()))
+            self._daemon.carry_out(self._matched(message.claim_ids, now))
+        elif isinstance(message, m.SlotsSuspended):
+            self._daemon.carry_out(self._suspended(message.slots, now))
 
     def _handled(self, message: Message, sender: str, now: float) -> Outs | None:
         machine = self._machine
@@ -55,7 +60,9 @@ class QueueRequests:
                 return self._keep_alive(claim_ids, reply_to, sender, now)
             case m.ActivateClaim():
                 job_ad = ad_from(message.job_ad, "job_ad")
-                outs = machine.activate(message.claim_id, message.run, job_ad, now, schedd=sender)
+                outs = machine.activate(
+                    message.claim_id, message.run, job_ad, now, schedd=sender, context=message.context
+                )
                 if outs is None:
                     refusal = str(Refusal.UNKNOWN_CLAIM)
                     self._daemon.outbox.to_queue(
@@ -106,6 +113,17 @@ class QueueRequests:
         found: Outs = []
         for claim_id in claim_ids:
             found += self._machine.about_claim(claim_id, lambda each: ev.MatchReceived(claim_id=each), now) or []
+        return found
+
+    def _suspended(self, slots: Mapping[str, m.SlotSuspenders], now: float) -> Outs:
+        """What of the cell suspends jobs is another than before."""
+        found: Outs = []
+        for slot in list(self._machine.slots):
+            told = slots.get(slot.name)
+            if told is not None:
+                causes = {str(cause): told.suspenders[cause] for cause in Suspender if cause in told.suspenders}
+                event = ev.SuspendersChanged(claim=told.claim, suspenders=causes)
+                found += self._machine.host.receive(slot, event, now)
         return found
 
     def _keep_alive(self, claim_ids: list[str], reply_to: str, sender: str, now: float) -> Outs:

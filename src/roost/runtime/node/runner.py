@@ -22,10 +22,11 @@ from roost.classad import ClassAd
 from roost.config import Config
 from roost.model import starter_effects as sef
 from roost.model import starter_events as sev
+from roost.model.queue_context import QueueContext
 from roost.model.starter import Doing, ExitReport, Output, StarterHold, StarterTimer, Usage
 from roost.runtime.bus.client import Carrier
 from roost.runtime.clock import Clock
-from roost.runtime.files.deputies import Deputies, with_hands
+from roost.runtime.files.deputies import Deputies, is_users, with_hands
 from roost.runtime.files.deputy.hands import OWN
 from roost.runtime.files.output_files import Baseline
 from roost.runtime.files.transfer import TransferProblem
@@ -34,7 +35,16 @@ from roost.runtime.home import Home
 from roost.runtime.node import starter_log
 from roost.runtime.node.impediments import PROBE_BYTES
 from roost.runtime.node.job_hooks import JobHooks
-from roost.runtime.node.job_order import BadJob, account_of, check_fetched, job_order, runs_as_daemon, runs_as_owner
+from roost.runtime.node.job_order import (
+    BadJob,
+    BadQueue,
+    account_of,
+    check_fetched,
+    job_order,
+    runs_as_daemon,
+    runs_as_owner,
+)
+from roost.runtime.node.job_tmpdir import LISTED, make_tmpdir, remove_tmpdir, tmpdir_of
 from roost.runtime.node.reused_sandboxes import Sandboxes
 from roost.runtime.node.run_files import Transfers
 from roost.runtime.node.run_reports import file_name
@@ -46,6 +56,7 @@ from roost.runtime.processes.sandbox import Sandbox, SandboxFailed
 from roost.runtime.processes.shepherd.processes import start_of
 from roost.runtime.processes.spawn_order import NotStarted, OrderTooLarge, ProcessEnd, SpawnOrder
 from roost.schedd.event_log.base import Event
+from roost.starter.queue_environment import tmpdir_name
 from roost.starter.starter_state import StarterState
 from roost.starter.transfer_plan import moves_files
 
@@ -94,6 +105,8 @@ class Surroundings:
     moved: Callable[[str], None]
     #: What a job's processes use now; None once there are none.
     measure: Callable[[Family], Awaitable[Usage | None]] = Family.usage
+    #: What the queue instance of a Grid Engine cell gives the job; None without a cell.
+    context: QueueContext | None = None
     #: Jobs run as the daemon's own user, whoever owns them.
     as_daemon: bool = False
 
@@ -113,6 +126,8 @@ class Runner:
         self.record = around.record
         self.sandbox: Sandbox | None = None
         self.baseline: Baseline | None = None
+        #: The TMPDIR of a job in a queue instance of a cell.
+        self.tmpdir: Path | None = None
         #: Its files have been moved here, so that it runs in its sandbox.
         self.moved = False
         self.transfers = Transfers(around.bus, around.name, schedd, run)
@@ -165,6 +180,8 @@ class Runner:
                 self._queue.put_nowait(self._suspend())
             case sef.ContinueProcesses():
                 self._queue.put_nowait(self._resume())
+            case sef.SignalJob(signal=name, all=True):
+                self._queue.put_nowait(self._signal_all(name))
             case sef.SignalJob(signal=name):
                 self._queue.put_nowait(self._signal(name))
             case sef.KillProcesses():
@@ -240,6 +257,10 @@ class Runner:
                 self.around.home.let_others_to(self.around.execute)
             name = file_name(self.run)
             self.sandbox = self.around.sandboxes.make(name, owner=self.account, permissions=readers)
+            context = self.around.context
+            if context is not None:
+                name = tmpdir_name(self.job_ad, context)
+                self.tmpdir = make_tmpdir(Path(context.tmpdir), name, self._listed_path, self.account)
         except NoSuchAccount as problem:
             self.around.tell(sev.SandboxFailed(text=str(problem), code=StarterHold.NO_USER_ACCOUNT))
         except BadJob as problem:
@@ -262,6 +283,9 @@ class Runner:
         if self.sandbox is not None:
             gone = self.around.sandboxes.removed_at_once(self.sandbox)
             text = "" if gone else await self._removed(self.sandbox)
+        if self.tmpdir is not None:
+            left = await asyncio.to_thread(remove_tmpdir, self._listed_path)
+            text = "; ".join(filter(None, (text, left)))
         self.around.tell(sev.SandboxRemoved(text=text))
 
     async def _removed(self, sandbox: Sandbox) -> str:
@@ -286,7 +310,14 @@ class Runner:
             return
         self.moved = True
         hands, saved = self.transfers.hands, self.transfers.saved
-        self.baseline = await with_hands(hands, Baseline.of, self.sandbox.path, hands, saved)
+        try:
+            self.baseline = await with_hands(hands, Baseline.of, self.sandbox.path, hands, saved)
+        except OSError as found:
+            text = f"cannot read {found.filename or self.sandbox.path}: {found.strerror}"
+            if not is_users(hands, found):
+                self.around.failed(text)
+            self.around.tell(sev.InputFailed(text=text, code=None, subcode=found.errno or 0))
+            return
         with contextlib.suppress(OSError):
             write_whole(self._baseline_path, json.dumps(dict(self.baseline.files)))
         self.around.moved("input-finished")
@@ -336,6 +367,9 @@ class Runner:
         except BadJob as problem:
             self._not_started(number, str(problem), problem.code)
             return
+        except BadQueue as problem:
+            self.around.tell(sev.JobNotStarted(run=number, text=str(problem), code=None, by_queue=True))
+            return
         except OrderTooLarge as problem:
             self._not_started(number, str(problem), StarterHold.FAILED_TO_CREATE_PROCESS)
             return
@@ -344,7 +378,11 @@ class Runner:
             return
         except OSError as problem:
             where = problem.filename or self.around.execute
-            self._machine_failed(number, f"cannot write {where}: {problem.strerror}")
+            text = f"cannot write {where}: {problem.strerror}"
+            if is_users(self.transfers.hands, problem):
+                self._not_started(number, text, None)
+            else:
+                self._machine_failed(number, text)
             return
         if isinstance(family, NotStarted) and family.is_machines_fault:
             self._machine_failed(number, family.text)
@@ -389,7 +427,12 @@ class Runner:
             launch = state.launch
             self.moved = moves_files(state.job_ad, launch.shares, from_queue=launch.from_queue)
             self.baseline = _read_baseline(self._baseline_path)
+        self.tmpdir = tmpdir_of(self._listed_path)
         self.number = state.run
+
+    @property
+    def _listed_path(self) -> Path:
+        return self.record.with_suffix(LISTED)
 
     @property
     def _baseline_path(self) -> Path:
@@ -460,6 +503,10 @@ class Runner:
             # It is there, and cannot be told. Were it gone, its end would be on its way.
             self.around.tell(sev.SoftKillFailed(run=self.number))
 
+    async def _signal_all(self, name: str) -> None:
+        if self.family is not None:
+            await self.family.signal_all(signal.Signals[name])
+
     async def give_up(self) -> None:
         """End the work of a starter that does not end it itself: nothing of the job is to be left."""
         await self.kill()
@@ -471,6 +518,8 @@ class Runner:
             text = removal.result() if removal.done() else f"{self.sandbox.path} is not removed yet"
             if text:
                 _log.warning("%s: %s", self.run, text)
+        if self.tmpdir is not None and (text := await asyncio.to_thread(remove_tmpdir, self._listed_path)):
+            _log.warning("%s: %s", self.run, text)
         self.done()
 
     async def kill(self) -> None:

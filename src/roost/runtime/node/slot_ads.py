@@ -1,7 +1,8 @@
 """The ads of a machine's slots on their way to the collector.
 
-What the matchmaker may want is told at once; that a slot runs another job of the same claim can wait for others of its
-kind. From time to time all ads are told anew, for the collector forgets what it does not hear of.
+What the matchmaker may want is told at once, after a moment in which the queue can say that the job which had the
+slot waits again; that a slot runs another job of the same claim can wait for others of its kind. From time to time all
+ads are told anew, for the collector forgets what it does not hear of.
 """
 
 from __future__ import annotations
@@ -33,6 +34,8 @@ class SlotPublisher:
         self._send = send
         self._clock = clock
         self._timer: asyncio.TimerHandle | None = None
+        #: The timer is for what the matchmaker may want.
+        self._is_urgent = False
         self._dirty: set[str] = set()
         #: Slots that the pool knows of.
         self._told: dict[str, SlotId] = {}
@@ -58,14 +61,18 @@ class SlotPublisher:
         """The machine goes."""
         if self._timer is not None:
             self._timer.cancel()
-        self._send(SlotAds(node=self._name, ads=[], gone=[slot.name for slot in self._machine.slots]))
+        # A slot that ended a moment ago may not have been told of yet.
+        gone = sorted({*self._told, *(slot.name for slot in self._machine.slots)})
+        self._send(SlotAds(node=self._name, ads=[], gone=gone))
 
     def _soon(self, wait_s: float) -> None:
-        loop = asyncio.get_running_loop()
+        loop, is_urgent = asyncio.get_running_loop(), wait_s <= GAP_S
         if self._timer is not None:
-            if self._timer.when() <= loop.time() + wait_s:
+            # Also one that would be due sooner makes room for what is urgent: the queue's word comes first.
+            if self._is_urgent or not is_urgent:
                 return
             self._timer.cancel()
+        self._is_urgent = is_urgent
         self._timer = loop.call_later(wait_s, self._publish)
 
     def _publish(self) -> None:

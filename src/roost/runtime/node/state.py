@@ -243,12 +243,12 @@ def _goes_well(slot: NodeSlot) -> bool:
 
 
 #: What a starter has had begun that may not be forgotten: hooks, the prolog, how many starts of the program.
-_Begun: TypeAlias = tuple[bool, bool, int]
-_NOTHING: Final = (False, False, 0)
+_Begun: TypeAlias = tuple[bool, bool, bool, int]
+_NOTHING: Final = (False, False, False, 0)
 
 
 def _begun(state: StarterState | None) -> _Begun:
-    return _NOTHING if state is None else (state.hooked, state.prolog_begun, state.run)
+    return _NOTHING if state is None else (state.hooked, state.prolog_begun, state.environment_begun, state.run)
 
 
 def _shape(machine: Machine) -> object:

@@ -20,6 +20,7 @@ from roost.model.starter import Ending
 from roost.model.starter_effects import StartJob
 from roost.node.machine import NodeSlot
 from roost.node.records import UnreadableRecord, left_slots, restore, starter_of
+from roost.runtime.node.job_tmpdir import LISTED, remove_tmpdir
 from roost.runtime.node.reused_sandboxes import ASIDE
 from roost.runtime.node.run_reports import file_name
 from roost.runtime.node.runner import BASELINE
@@ -109,7 +110,7 @@ def _has_nothing_to_deliver(record: RunRecord) -> bool:
         state = starter_of(record.slot)
     except (UnreadableRecord, UnreadableStarter, KeyError):
         return False
-    attended = state.hooked or state.prolog_begun or state.hook_keyword
+    attended = state.hooked or state.prolog_begun or state.environment_begun or state.hook_keyword
     return not attended and not moves_files(state.job_ad, state.launch.shares, from_queue=state.launch.from_queue)
 
 
@@ -145,6 +146,9 @@ async def _clear(daemon: NodeDaemon, kept: set[str]) -> None:
     for listed in home.jobs.glob(f"*{BASELINE}"):
         if listed.stem not in kept:
             listed.unlink(missing_ok=True)
+    for listed in home.jobs.glob(f"*{LISTED}"):
+        if listed.stem not in kept and (problem := await asyncio.to_thread(remove_tmpdir, listed)):
+            _log.warning("%s", problem)
     for execute in daemon.scratch.known:
         await asyncio.to_thread(remove_tree, execute / ASIDE)
         for left in sorted(execute.glob("dir_*")):

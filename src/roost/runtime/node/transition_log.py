@@ -84,9 +84,12 @@ class TransitionLog:
             "reason": str(taken.reason),
             **_about(before, after, taken),
         }
-        cause = cause_of(after) if taken.reason is Reason.EVICTION_ORDERED else None
+        ordered = taken.reason in (Reason.EVICTION_ORDERED, Reason.HARD_KILL_ORDERED)
+        cause = cause_of(after) if ordered else None
         if cause is not None:
             record["cause"] = cause.text
+        if taken.reason is Reason.CELL_SUSPENSION:
+            record["cell"] = list(after.suspenders.causes.values())
         self._add(_Waiting(record, taken.decision, slot))
 
     def note_starter(self, slot: int, name: str, job_ad: ClassAd, taken: StarterTaken) -> None:

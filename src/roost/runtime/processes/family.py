@@ -207,6 +207,15 @@ class Family:
             await self.resume()
         return delivered
 
+    async def signal_all(self, number: int) -> None:
+        """Send a signal to every process; those that stand still get it when they go on."""
+        if self._shepherd is None:
+            return
+        self.is_touched = True
+        group = self.started.group
+        found = descendants(self.shepherd).values() if group is None else group_members(group)
+        send_all(found, number)
+
     async def kill(self) -> bool:
         """SIGKILL every process; whether all were gone within `KILL_S`."""
         if self._shepherd is None:

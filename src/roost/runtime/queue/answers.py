@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from roost.classad import ClassAd
+from roost.model.cell_requests import HELD
+from roost.runtime.bus.answer_pieces import ROWS_PER_ANSWER
 from roost.runtime.bus.budget import Budget
-from roost.runtime.bus.client import ROWS_PER_ANSWER
 from roost.runtime.bus.job_rows import Rows, cluster_row, counts_of, projected
 from roost.runtime.bus.permission import refusal
 from roost.runtime.bus.request_answers import LATER, BadRequest, Later, RequestAnswers, expression
@@ -87,6 +88,14 @@ class QueueAnswers(RequestAnswers):
                 return self.cell.tasks()
             case cell.CellLog():
                 return await self.cell.log(request)
+            case cell.Usage():
+                return self.cell.usage()
+            case cell.ClearUsage():
+                return await self.cell.clear_usage(sender)
+            case cell.InstanceStates():
+                return await self.cell.states()
+            case cell.ChangeInstances():
+                return await self.cell.change_instances(request, sender)
             case cell.ChangeCell():
                 return await self.cell.change(request, sender)
         raise AssertionError(f"the queue has no answer to a request of the table: {request}")
@@ -123,7 +132,7 @@ class QueueAnswers(RequestAnswers):
             raise BadRequest(f"submit.clusters: {error}") from None
         if not sum(each.count for each in clusters):
             raise BadRequest("nothing is submitted")
-        refused = await self.cell.refusal(clusters)
+        refused = await self.cell.refusal(clusters, sender)
         if refused is not None:
             return refused
         self._daemon.feed(
@@ -132,6 +141,12 @@ class QueueAnswers(RequestAnswers):
         return LATER
 
     async def _act(self, asked: queue.Act, sender: str, reply: str, request_id: str) -> Answer:
+        letters = str((asked.attributes or {}).get(HELD, "")) if asked.action in ("hold", "release") else ""
+        if refused := await self.cell.hold_refusal(letters, sender, asked.action):
+            return refused
+        attributes = ad_from(asked.attributes or {}, "act.attributes")
+        if asked.action == "edit" and (refused := await self.cell.edit_refusal(attributes)):
+            return refused
         budget = self._budget("choosing the jobs", reply)
         jobs = Selection()
         async for job in self._chosen(asked, budget):
@@ -141,9 +156,10 @@ class QueueAnswers(RequestAnswers):
             jobs=(),
             user=sender,
             reply_to="",
-            superuser=sender in self._daemon.settings.superusers,
+            superuser=sender in self._daemon.settings.superusers
+            or (asked.action not in ("edit", "note") and await self.cell.operates(sender)),
             reason=asked.reason,
-            attributes=ad_from(asked.attributes or {}, "act.attributes"),
+            attributes=attributes,
             request=request_id,
         )
         answer = await self.actions.act(acted, jobs, asked.jobs, reply)
@@ -282,6 +298,7 @@ class QueueAnswers(RequestAnswers):
             submitter=cluster.submitter_for(job.proc),
             pause=None if pause is None else queue.Pause(until=pause.until, misses=pause.misses),
             at_once=cluster.at_once_max if claim is None and not cluster.room else None,
+            waits_for=cluster.waits_for(of.book.clusters),
             local=self._local_policy(cluster.ad) if claim is None and is_local(cluster.ad) else None,
             full=None if full is None else queue.Full(knob=full[0], most=full[1]),
             claim=None

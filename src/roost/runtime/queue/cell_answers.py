@@ -8,14 +8,17 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from roost.classad import ClassAd
 from roost.classad.values import fold
-from roost.model.audit import AuditKind, AuditRecord, clipped, some
-from roost.model.cell_requests import ASKED, TASK
-from roost.runtime.queue.cell_store import CellCommit, KeptCell
+from roost.model.audit import AuditKind, AuditRecord, Effect, clipped, some
+from roost.model.cell_requests import ASKED, NAME, TASK, InstanceAction
+from roost.model.digests import digest, states_digest
+from roost.runtime.queue.cell_store import CellCommit, GivenState, KeptCell, StatesCommit
 from roost.schedd.claims import Stage
+from roost.schedd.events import ErrorsCleared, UsageCleared, UsageRuled
 from roost.wire.ads import ad_data
 from roost.wire.audit import audit_data
 from roost.wire.messages import Answer
@@ -26,14 +29,22 @@ from roost.wire.requests.cell import (
     CellLog,
     ChangeCell,
     ChangedAttribute,
+    ChangedInstance,
+    ChangeInstances,
     HeldTask,
+    InstanceState,
+    UsageForgotten,
+    UsageRow,
 )
 from roost.wire.structs import data_of
 
 if TYPE_CHECKING:
+    from roost.gridengine.cell import Cell
     from roost.gridengine.difference import Change
     from roost.gridengine.pool.requests import Reader
     from roost.gridengine.problems import Refused
+    from roost.model.cell_usage import UsageRules
+    from roost.model.queue_context import QueueContext
     from roost.runtime.queue.daemon import ScheddDaemon
     from roost.schedd.submit import ClusterPlan
 
@@ -44,10 +55,17 @@ REFUSED: Final = "cell-refused"
 CHANGED_SINCE: Final = "cell-changed-since"
 #: As of other submissions that are refused.
 NOT_ADMITTED: Final = "not-admitted"
+NOT_PERMITTED: Final = "not-permitted"
 #: Folded names of attributes that ask a cell for something.
 _ASKED: Final = frozenset(fold(name) for name in ASKED)
+_NAME: Final = fold(NAME)
+_PRIORITY: Final = fold("JobPrio")
 #: What is wrong with a submission, told at once.
 _COMPLAINTS_MAX: Final = 5
+
+
+class NoSuchQueue(Exception):
+    """The cell no longer has the queue that a job was to run in."""
 
 
 class CellAnswers:
@@ -57,28 +75,90 @@ class CellAnswers:
         self._daemon = daemon
         self._one_at_a_time = asyncio.Lock()
         self._kept: KeptCell | None = None
-        #: Reads requests to the present cell; None until a job makes one.
-        self._reader: Reader | None = None
+        #: The present cell, read; None until a job needs it.
+        self._cell: Cell | None = None
 
     def begin(self, kept: KeptCell) -> None:
         """Go on with the cell that was kept."""
         self._kept = kept
         self._daemon.queue.holder.cell = kept.revision
+        self._hold_states(kept)
+        if kept.revision:
+            self._daemon.queue.holder.usage.rules = _usage_rules(kept.files)
 
-    async def refusal(self, clusters: Sequence[ClusterPlan]) -> Answer | None:
+    def _hold_states(self, kept: KeptCell) -> None:
+        holder = self._daemon.queue.holder
+        holder.cell_states = states_digest({name: given.letters for name, given in kept.states.items()})
+        holder.closed = frozenset(name for name, given in kept.states.items() if given.letters)
+
+    async def refusal(self, clusters: Sequence[ClusterPlan], sender: str) -> Answer | None:
         """Why jobs are not taken that ask a cell for something; None if they are, or ask for nothing."""
-        if not any(_asks(one) for one in clusters):
+        if not any(_asks(one) or _NAME in one.common.cells for one in clusters):
             return None
         kept = await self._present()
         if not kept.revision:
-            text = f"the pool has no Grid Engine cell, and the job asks for {', '.join(_names(clusters))}"
-            remedy = "leave it out, or have an administrator give the pool a cell with `roost cell import`"
-            return Answer(ok=False, code=NOT_ADMITTED, text=text, remedy=remedy)
-        self._reader, found = await asyncio.to_thread(_complaints, self._reader, kept.files, clusters)
-        if not found:
+            return _no_cell(_names(clusters))
+        found = await asyncio.to_thread(_complaints, await self._reader(), clusters)
+        if not found and any(map(_is_raised, clusters)) and not await self.operates(sender):
+            found = ["job rejected: positive submission priority requires operator privileges"]
+        return _denied(found)
+
+    async def edit_refusal(self, given: ClassAd) -> Answer | None:
+        """Why requests of jobs to a cell are not changed; None if they are, or none is among the attributes."""
+        asked = {name: given.cell(fold(name)) for name in ASKED if name in given}
+        wanted = ClassAd({name: cell for name, cell in asked.items() if str(cell).lower() != "undefined"})
+        if not len(wanted):
             return None
-        remedy = "`roost cell export` writes what the cell has"
-        return Answer(ok=False, code=NOT_ADMITTED, text="; ".join(found), remedy=remedy)
+        if not (await self._present()).revision:
+            return _no_cell(list(wanted))
+        return _denied(list((await self._reader()).complaints(wanted)))
+
+    async def operates(self, user: str, *, manages: bool = False) -> bool:
+        """Whether a user has the rights of an operator of the cell, or of a manager."""
+        if user in self._daemon.settings.superusers:
+            return True
+        if not (await self._present()).revision:
+            return False
+        cell = await self._read()
+        return user in cell.managers or (not manages and user in cell.operators)
+
+    async def hold_refusal(self, letters: str, user: str, action: str) -> Answer | None:
+        """Why a user may not set or take away these holds of jobs, in Grid Engine's words; None if that is allowed."""
+        what = "set" if action == "hold" else "remove"
+        for letter, called in (("s", "manager"), ("o", "operator")):
+            if letter in letters and not await self.operates(user, manages=letter == "s"):
+                text = f'denied: "{user}" must be {called} to {what} {called} hold'
+                return Answer(ok=False, code=NOT_PERMITTED, text=text)
+        return None
+
+    async def context(self, job_ad: ClassAd) -> QueueContext | None:
+        """What the queue instance that a job got gives it; None for a job that got none. Raises NoSuchQueue."""
+        task = job_ad.get(TASK)
+        if not isinstance(task, ClassAd):
+            return None
+        from roost.gridengine.pool.context import context_of
+
+        context = context_of(await self._read(), task)
+        if context is None:
+            raise NoSuchQueue(f"the cell no longer has the queue of {task.get('Instance')}")
+        return context
+
+    async def _reader(self) -> Reader:
+        """What reads requests to the present cell."""
+        from roost.gridengine.pool.requests import Reader
+
+        return Reader(await self._read(), lambda user: ())
+
+    async def _read(self) -> Cell:
+        """The present cell."""
+        while self._cell is None:
+            from roost.gridengine.cell import read_cell
+
+            kept = await self._present()
+            found = await asyncio.to_thread(read_cell, kept.files)
+            if self._kept is kept:
+                self._cell = found
+        return self._cell
 
     async def read(self) -> Answer:
         """The texts of the cell."""
@@ -103,6 +183,82 @@ class CellAnswers:
                 )
         return found
 
+    def usage(self) -> Answer:
+        """What users have used until now."""
+        accounts, now = self._daemon.queue.holder.usage, self._daemon.clock.now()
+        settled = {owner: used.settled(accounts.rules, now) for owner, used in accounts.by_owner.items()}
+        return Answer(
+            data=[
+                UsageRow(
+                    **owner._asdict(),
+                    at=used.at,
+                    recent=dict(used.recent),
+                    total=dict(used.total),
+                    usage=accounts.rules.weighted(used.recent),
+                )
+                for owner, used in sorted(settled.items())
+            ]
+        )
+
+    async def clear_usage(self, sender: str) -> Answer:
+        """Forget what users have used."""
+        if not await self.operates(sender, manages=True):
+            text = f'denied: "{sender}" must be manager for this operation'
+            return Answer(ok=False, code=NOT_PERMITTED, text=text)
+        count = len(self._daemon.queue.holder.usage.by_owner)
+        self._daemon.feed(UsageCleared(actor=sender))
+        await self._daemon.kept()
+        return Answer(data=UsageForgotten(accounts=count))
+
+    async def states(self) -> list[InstanceState]:
+        """The states that queue instances were given."""
+        kept = await self._present()
+        return [InstanceState(name=name, **given._asdict()) for name, given in kept.states.items()]
+
+    async def change_instances(self, asked: ChangeInstances, sender: str) -> Answer:
+        """Disable, enable, suspend, resume or clear queue instances."""
+        from roost.gridengine.pool.instance_states import after, first_letters, may_change, named
+
+        async with self._one_at_a_time:
+            kept, cell, now = await self._present(), await self._read(), self._daemon.clock.now()
+            action, user = InstanceAction(asked.action), sender.partition("@")[0]
+            free = sender in self._daemon.settings.superusers
+            states: dict[str, GivenState] = {}
+            rows: list[ChangedInstance] = []
+            errors = self._daemon.queue.holder.errors
+            for name, instance in named(cell, asked.names):
+                if instance is None:
+                    rows.append(ChangedInstance(name=name, outcome="unknown"))
+                elif not free and not may_change(cell, user, instance):
+                    rows.append(ChangedInstance(name=instance.name, outcome="denied"))
+                elif action is InstanceAction.CLEAR:
+                    rows.append(
+                        ChangedInstance(name=instance.name, outcome="changed" if instance.name in errors else "already")
+                    )
+                else:
+                    given = kept.states.get(instance.name)
+                    before = first_letters(instance) if given is None else given.letters
+                    letters = after(before, action)
+                    rows.append(
+                        ChangedInstance(name=instance.name, outcome="changed" if letters != before else "already")
+                    )
+                    if letters != before:
+                        states[instance.name] = GivenState(letters, now, sender)
+            cleared = [row.name for row in rows if row.outcome == "changed"] if action is InstanceAction.CLEAR else []
+            if cleared:
+                # The event has a record of its own.
+                self._daemon.feed(ErrorsCleared(instances=tuple(cleared), actor=sender))
+                await self._daemon.kept()
+            record = None if cleared else _record_of_states(action, rows, sender, now)
+            if record is not None:
+                commit = StatesCommit(states=states, record=audit_data(record))
+                noted = await self._daemon.on_store(self._daemon.store.keep_instances, commit)
+                self._kept = replace(kept, states=dict(sorted({**kept.states, **states}.items())))
+                self._hold_states(self._kept)
+                self._daemon.tell(noted)
+                self._daemon.demands.soon(0.0)
+            return Answer(data=[data_of(row) for row in rows])
+
     async def log(self, asked: CellLog) -> Answer:
         """The last changes."""
         rows = await self._daemon.on_store(self._daemon.store.cell_changes, asked.limit)
@@ -122,19 +278,24 @@ class CellAnswers:
             done = await asyncio.to_thread(_changed, kept.files, asked)
             if isinstance(done, Answer):
                 return done
-            after, found = done
+            after, found, names = done
             if not found and kept.revision:
                 return Answer(data=CellChanged(revision=kept.revision, changes=()))
-            return await self._keep(kept, after, found, sender)
+            return await self._keep(kept, after, found, names, sender)
 
     async def _present(self) -> KeptCell:
         if self._kept is None:
             self._kept = await self._daemon.on_store(self._daemon.store.cell)
         return self._kept
 
-    async def _keep(self, kept: KeptCell, after: dict[str, str], found: tuple[Change, ...], sender: str) -> Answer:
+    async def _keep(
+        self, kept: KeptCell, after: dict[str, str], found: tuple[Change, ...], names: frozenset[str], sender: str
+    ) -> Answer:
         now, revision = self._daemon.clock.now(), kept.revision + 1
         told = tuple(_told(one) for one in found)
+        # An instance in which jobs run keeps its state until the last of them has ended.
+        names |= {str(each.task.get("Instance")) for each in self.tasks()}
+        gone = [name for name in kept.states if name not in names]
         commit = CellCommit(
             revision=revision,
             at=now,
@@ -143,18 +304,52 @@ class CellAnswers:
             put={name: text for name, text in after.items() if kept.files.get(name) != text},
             drop=[name for name in kept.files if name not in after],
             record=audit_data(_record(found, revision, sender, now)),
+            gone=gone,
         )
         noted = await self._daemon.on_store(self._daemon.store.keep_cell, commit)
-        self._kept = KeptCell(revision=revision, files=after)
-        self._reader = None
+        states = {name: given for name, given in kept.states.items() if name not in gone}
+        self._kept = KeptCell(revision=revision, files=after, states=states)
+        self._hold_states(self._kept)
+        self._cell = None
+        if unknown := tuple(name for name in self._daemon.queue.holder.errors if name not in names):
+            self._daemon.feed(ErrorsCleared(instances=unknown, actor=sender))
         self._daemon.queue.holder.cell = revision
+        self._daemon.feed(UsageRuled(rules=_usage_rules(after)))
         self._daemon.tell(noted)
         self._daemon.demands.soon()
         return Answer(data=CellChanged(revision=revision, changes=told))
 
 
+def _usage_rules(files: Mapping[str, str]) -> UsageRules:
+    """How usage decays by the texts of a cell."""
+    from roost.gridengine.cell import SCHEDULER_FILE, read_cell
+    from roost.gridengine.pool.usage import rules_of
+
+    names = (SCHEDULER_FILE, "configurations/global")
+    return rules_of(read_cell({name: files[name] for name in names if name in files}))
+
+
+def _no_cell(asked: Sequence[str]) -> Answer:
+    text = "the pool has no Grid Engine cell" + (f", and the job asks for {', '.join(asked)}" if asked else "")
+    remedy = "leave it out, or have an administrator give the pool a cell with `roost cell import`"
+    return Answer(ok=False, code=NOT_ADMITTED, text=text, remedy=remedy)
+
+
+def _denied(found: Sequence[str]) -> Answer | None:
+    if not found:
+        return None
+    remedy = "`roost cell export` writes what the cell has"
+    return Answer(ok=False, code=NOT_ADMITTED, text="; ".join(found), remedy=remedy)
+
+
 def _asks(cluster: ClusterPlan) -> bool:
     return not _ASKED.isdisjoint(cluster.common.cells) or not _ASKED.isdisjoint(cluster.varying)
+
+
+def _is_raised(cluster: ClusterPlan) -> bool:
+    """Whether a job of `qsub` has a priority that only operators may give."""
+    priority = cluster.common.cells.get(_PRIORITY)
+    return _NAME in cluster.common.cells and isinstance(priority, int | float) and priority > 0
 
 
 def _names(clusters: Sequence[ClusterPlan]) -> list[str]:
@@ -163,36 +358,31 @@ def _names(clusters: Sequence[ClusterPlan]) -> list[str]:
     return [name for name in ASKED if fold(name) in found]
 
 
-def _complaints(
-    reader: Reader | None, files: Mapping[str, str], clusters: Sequence[ClusterPlan]
-) -> tuple[Reader, list[str]]:
-    """What reads requests to a cell, and what is wrong with those of the jobs of clusters."""
-    from roost.gridengine.cell import read_cell
-    from roost.gridengine.pool.requests import Reader
-
-    reader = reader or Reader(read_cell(files), lambda user: ())
+def _complaints(reader: Reader, clusters: Sequence[ClusterPlan]) -> list[str]:
+    """What is wrong with the requests of the jobs of clusters."""
     found: dict[str, None] = {}
     for cluster in clusters:
         apart = not _ASKED.isdisjoint(cluster.varying)
         seen: set[tuple[str, ...]] = set()
         for index in range(cluster.count if apart else 1):
             ad = cluster.common.copy()
-            for name, cell in cluster.differences(index).items() if apart else ():
-                ad.put(name, cell)
+            for name, value in cluster.differences(index).items() if apart else ():
+                ad.put(name, value)
             asked = tuple(str(ad.get(name, "")) for name in ASKED)
             if asked not in seen:
                 seen.add(asked)
                 found.update(dict.fromkeys(reader.complaints(ad)))
             if len(found) >= _COMPLAINTS_MAX:
-                return reader, list(found)
-    return reader, list(found)
+                return list(found)
+    return list(found)
 
 
-def _changed(files: Any, asked: ChangeCell) -> tuple[dict[str, str], tuple[Change, ...]] | Answer:
-    """The files of the cell after a change, and what changed; the refusal if the change is not possible."""
+def _changed(files: Any, asked: ChangeCell) -> tuple[dict[str, str], tuple[Change, ...], frozenset[str]] | Answer:
+    """The files of the cell after a change, what changed, and its queue instances; or why it is not possible."""
     # A pool without a cell does not need the room, which takes a while to import.
     from roost.gridengine import changes
     from roost.gridengine.cell import Cell, read_cell, write_cell
+    from roost.gridengine.instances import resolve
     from roost.gridengine.problems import Refused
 
     wanted = {name: text for name, text in {**files, **asked.put}.items() if name not in asked.drop}
@@ -200,7 +390,8 @@ def _changed(files: Any, asked: ChangeCell) -> tuple[dict[str, str], tuple[Chang
         changed = changes.replace(read_cell(files) if files else Cell(), read_cell(wanted))
     except Refused as refused:
         return _refusal(refused)
-    return write_cell(changed.cell), changed.changes
+    names = frozenset(one.name for one in resolve(changed.cell))
+    return write_cell(changed.cell), changed.changes, names
 
 
 def _refusal(refused: Refused) -> Answer:
@@ -208,6 +399,29 @@ def _refusal(refused: Refused) -> Answer:
     more = len(refused.problems) - len(lines)
     text = "\n".join(["the cell stays as it was:", *lines, *([f"and {more} more"] if more else [])])
     return Answer(ok=False, code=REFUSED, text=text)
+
+
+def _record_of_states(
+    action: InstanceAction, rows: Sequence[ChangedInstance], sender: str, now: float
+) -> AuditRecord | None:
+    """The record of a command to queue instances; None if there is nothing to keep of it."""
+    changed = [row.name for row in rows if row.outcome == "changed"]
+    denied = [row.name for row in rows if row.outcome == "denied"]
+    names = changed or denied
+    if not names:
+        return None
+    words = f"cell {action} {' '.join(names)}"
+    return AuditRecord(
+        id=f"cell-instances/{digest(sender, words)}/{round(now * 1000)}",
+        kind=AuditKind.COMMAND,
+        at=now,
+        until=now,
+        effect=Effect.DONE if changed else Effect.REFUSED,
+        actor=sender,
+        reason=clipped(words if changed else f"{words}: only operators, managers and owners of the queue may"),
+        count=len(names),
+        samples=some(names),
+    )
 
 
 def _told(change: Change) -> CellChange:

@@ -1,17 +1,20 @@
 """The Grid Engine cell of a pool in the queue's database: the text of each object, and every change that was made.
 
 A change is one transaction: the texts, the row that says who made it, when and what it was, and the record for the
-pool's audit trail. Its number is the cell's revision.
+pool's audit trail. Its number is the cell's revision. States of queue instances and users' accounts are
+kept beside the texts, for they change without another revision.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import msgspec
 from sqlalchemy import Column, Connection, Float, Integer, MetaData, Table, Text, delete, func, insert, select
+
+from roost.model.cell_usage import Owner, Used
 
 _METADATA: Final = MetaData()
 FILES: Final = Table(
@@ -27,11 +30,43 @@ CHANGES: Final = Table(
     #: The changes of objects, as the wire has them.
     Column("changes", Text, nullable=False),
 )
+#: States that queue instances were given. An instance without a row was never given one.
+INSTANCES: Final = Table(
+    "cell_instances",
+    _METADATA,
+    Column("name", Text, primary_key=True),
+    Column("letters", Text, nullable=False),
+    #: Epoch s.
+    Column("at", Float(53), nullable=False),
+    Column("actor", Text, nullable=False),
+)
+
+#: What users have used.
+USAGE: Final = Table(
+    "cell_usage",
+    _METADATA,
+    *(Column(name, Text, primary_key=True) for name in Owner._fields),
+    #: When the recent sums were these, epoch s.
+    Column("at", Float(53), nullable=False),
+    #: Sums by name, JSON: those that decay, and those that don't.
+    Column("recent", Text, nullable=False),
+    Column("total", Text, nullable=False),
+)
 
 
 def create_cell_tables(connection: Connection) -> None:
     """Create the tables that do not exist."""
     _METADATA.create_all(connection)
+
+
+class GivenState(NamedTuple):
+    """A state that a queue instance was given last."""
+
+    #: d and s
+    letters: str
+    #: epoch s
+    at: float
+    actor: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,6 +76,8 @@ class KeptCell:
     #: 0 if there is no cell
     revision: int = 0
     files: Mapping[str, str] = field(default_factory=dict)
+    #: by queue instance
+    states: Mapping[str, GivenState] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,13 +93,57 @@ class CellCommit:
     drop: Iterable[str]
     #: the record for the audit trail, as the wire has it
     record: dict[str, Any]
+    #: queue instances that are gone, with the states that they were given
+    gone: Iterable[str] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StatesCommit:
+    """States of queue instances that are to be kept."""
+
+    states: Mapping[str, GivenState]
+    #: the record for the audit trail, as the wire has it
+    record: dict[str, Any]
 
 
 def read_kept(connection: Connection) -> KeptCell:
     """The cell that was kept last."""
     revision = connection.execute(select(func.max(CHANGES.c.revision))).scalar_one_or_none() or 0
     rows = connection.execute(select(FILES.c.name, FILES.c.text).order_by(FILES.c.name))
-    return KeptCell(revision=revision, files={row.name: row.text for row in rows})
+    given = connection.execute(select(INSTANCES).order_by(INSTANCES.c.name))
+    return KeptCell(
+        revision=revision,
+        files={row.name: row.text for row in rows},
+        states={row.name: GivenState(row.letters, row.at, row.actor) for row in given},
+    )
+
+
+def read_usage(connection: Connection) -> dict[Owner, Used]:
+    """The accounts of users."""
+    rows = connection.execute(select(USAGE).order_by(*(USAGE.c[name] for name in Owner._fields)))
+    return {
+        Owner(row.user, row.project, row.department): Used(
+            at=row.at, recent=_amounts(row.recent), total=_amounts(row.total)
+        )
+        for row in rows
+    }
+
+
+def _amounts(text: str) -> dict[str, float]:
+    return msgspec.json.decode(text, type=dict[str, float])
+
+
+def usage_row(owner: Owner, used: Used) -> dict[str, Any]:
+    """The row of an account."""
+    sums = {name: msgspec.json.encode(each).decode() for name, each in (("recent", used.recent), ("total", used.total))}
+    return {**owner._asdict(), "at": used.at, **sums}
+
+
+def write_states(connection: Connection, states: Mapping[str, GivenState]) -> None:
+    """Keep states that queue instances were given; the transaction is the caller's."""
+    for name, given in states.items():
+        connection.execute(delete(INSTANCES).where(INSTANCES.c.name == name))
+        connection.execute(insert(INSTANCES), [{"name": name, **given._asdict()}])
 
 
 def write_commit(connection: Connection, commit: CellCommit) -> None:
@@ -79,6 +160,8 @@ def write_commit(connection: Connection, commit: CellCommit) -> None:
         "changes": msgspec.json.encode(commit.changes).decode(),
     }
     connection.execute(insert(CHANGES), [row])
+    for name in commit.gone:
+        connection.execute(delete(INSTANCES).where(INSTANCES.c.name == name))
 
 
 def read_changes(connection: Connection, limit: int) -> list[tuple[int, float, str, Any]]:

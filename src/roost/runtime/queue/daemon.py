@@ -24,6 +24,7 @@ from typing import Any, Final, NoReturn, TypeVar
 from roost.config import Config, ConfigError
 from roost.config.access import access
 from roost.config.in_force import configuration_record
+from roost.model.queue_context import QueueContext
 from roost.runtime.audit_sender import AuditSender
 from roost.runtime.bus.budget import time_max_of
 from roost.runtime.bus.client import Bus
@@ -33,15 +34,16 @@ from roost.runtime.database_guard import Damaged, StoreError
 from roost.runtime.files.deputies import Deputies
 from roost.runtime.progress import Progress
 from roost.runtime.queue.answers import QueueAnswers
+from roost.runtime.queue.cell_answers import NoSuchQueue
 from roost.runtime.queue.cron_jobs import QueueCron, queue_cron_plan
 from roost.runtime.queue.database_watch import DatabaseWatch
-from roost.runtime.queue.demands import OFFER_GAP_S, OFFER_LATER_S, Demands
+from roost.runtime.queue.demands import OFFER_LATER_S, Demands
 from roost.runtime.queue.exported_files import ExportedFiles
 from roost.runtime.queue.local_runs import LocalRuns
 from roost.runtime.queue.log_files import Appended
 from roost.runtime.queue.messages import check_speaker, events_of, given_by, order_to
 from roost.runtime.queue.spool import Spool
-from roost.runtime.queue.store import Committed, LogPiece, Noted, Store
+from roost.runtime.queue.store import CELL_ERRORS, Committed, LogPiece, Noted, Store
 from roost.runtime.queue.user_logs import UserLogs
 from roost.runtime.role import ConfigurationRefused, Ending, RoleContext, superusers
 from roost.schedd import effects as ef
@@ -165,6 +167,10 @@ class ScheddDaemon:
         try:
             kept = self.store.load()
             self.answers.cell.begin(self.store.cell())
+            self.queue.holder.errors = dict(self.store.state(CELL_ERRORS) or {})
+            usage = self.queue.holder.usage
+            # The number goes on from any that it had before.
+            usage.by_owner, usage.serial = self.store.cell_usage(), int(self.clock.now() * 1000)
             self.copies.begin(kept, self.store)
         except StoreError as error:
             raise ConfigurationRefused(str(error)) from None
@@ -228,8 +234,7 @@ class ScheddDaemon:
 
     def _came_back(self) -> None:
         """The bus is there again: what it lost is unknown."""
-        self.demands.forgotten()
-        self.demands.soon()
+        self.demands.came_back()
         self.feed(ev.BusCameBack())
 
     # -- steps and commits ---------------------------------------------------------------------------
@@ -247,7 +252,7 @@ class ScheddDaemon:
         for effect in step.effects:
             if isinstance(effect, ef.OfferJobs):
                 # No promise to anybody: a match may come while its job is still on its way to the disk.
-                self.demands.soon(OFFER_LATER_S if effect.later else OFFER_GAP_S)
+                self.demands.idle(effect)
                 self.local.look()
         if step.changes or step.effects:
             self._steps.append(step)
@@ -334,11 +339,13 @@ class ScheddDaemon:
                 )
                 if pause_s > FIRST_PAUSE_S:
                     _log.warning("the database can be written again: the queue goes on")
+                    self.watch.back()
                 return committed
             except Damaged:
                 raise
             except StoreError as error:
                 _log.error("%s; trying again in %.1f s; requests are not answered until then", error, pause_s)
+                self.watch.away(error)
                 await asyncio.sleep(pause_s)
                 pause_s = min(pause_s * 2, 10.0)
 
@@ -423,14 +430,21 @@ class ScheddDaemon:
                 self.spool.forget(job)
             case ef.ForgetFiles(job=job, last=int(last)):
                 self.spool.forget_all(job, last)
+            case ef.StartRun():
+                self._log_run(effect.claim_id, f"run {effect.run} begins on {effect.node}")
+                try:
+                    await self._tell_node(effect, await self.answers.cell.context(effect.job_ad))
+                except NoSuchQueue as problem:
+                    self.feed(ev.RunRefused(claim_id=effect.claim_id, run=effect.run, refusal=str(problem)))
             case _:
-                if isinstance(effect, ef.StartRun):
-                    self._log_run(effect.claim_id, f"run {effect.run} begins on {effect.node}")
-                node, message = order_to(effect, self.context.name, self.settings.alive_interval_s)
-                if node == self.local.name:
-                    await self.local.tell(message)
-                elif node:
-                    await self.bus.send(self.subjects.node(node, self.context.name), message)
+                await self._tell_node(effect)
+
+    async def _tell_node(self, effect: ef.Effect, context: QueueContext | None = None) -> None:
+        node, message = order_to(effect, self.context.name, self.settings.alive_interval_s, context)
+        if node == self.local.name:
+            await self.local.tell(message)
+        elif node:
+            await self.bus.send(self.subjects.node(node, self.context.name), message)
 
     def _log_run(self, claim_id: str, what: str) -> None:
         claim = self.queue.holder.claims.get(claim_id)

@@ -45,6 +45,14 @@ class DatabaseWatch:
             _log.critical("%s. No more requests are confirmed: %s", damage, REMEDY)
         self._home.note_problem(self._role, f"{damage}. No more requests are confirmed: {REMEDY}")
 
+    def away(self, error: StoreError) -> None:
+        """The database cannot be written for now; changes wait for it, and so do those who asked for them."""
+        self._home.note_problem(self._role, f"{error}. Requests for changes are not answered until it can")
+
+    def back(self) -> None:
+        """The database can be written again."""
+        self._home.note_problem(self._role, "")
+
     def look(self) -> None:
         """Look whether its files are still there."""
         try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from roost.model.queue_context import QueueContext
 from roost.schedd import effects as ef
 from roost.schedd import events as ev
 from roost.schedd.claims import HeldClaim
@@ -13,8 +14,10 @@ from roost.wire.errors import WireError
 from roost.wire.messages import Message
 
 
-def order_to(effect: ef.Effect, schedd: str, alive_interval_s: float) -> tuple[str, Message]:
-    """A machine, and what it is to do."""
+def order_to(
+    effect: ef.Effect, schedd: str, alive_interval_s: float, context: QueueContext | None = None
+) -> tuple[str, Message]:
+    """A machine, and what it is to do; `context` is what a queue instance gives a job that begins."""
     match effect:
         case ef.AskForSlot():
             message: Message = m.RequestClaim(
@@ -29,7 +32,8 @@ def order_to(effect: ef.Effect, schedd: str, alive_interval_s: float) -> tuple[s
         case ef.GiveBack():
             message = m.ReleaseClaim(claim_id=effect.claim_id)
         case ef.StartRun():
-            message = m.ActivateClaim(claim_id=effect.claim_id, job_ad=ad_data(effect.job_ad), run=effect.run)
+            job_ad = ad_data(effect.job_ad)
+            message = m.ActivateClaim(claim_id=effect.claim_id, job_ad=job_ad, run=effect.run, context=context)
         case ef.EndRun():
             message = m.EndJob(
                 claim_id=effect.claim_id,
@@ -146,6 +150,16 @@ def _match(match: m.Match) -> ev.MatchGiven:
         claim_id=match.claim_id,
         slot_ad=ad_from(match.slot_ad, "slot_ad"),
         task=ad_from(match.task, "task") if match.task else None,
+        parts=tuple(
+            ev.GivenPart(
+                slot=part.slot,
+                node=part.node,
+                claim_id=part.claim_id,
+                slot_ad=ad_from(part.slot_ad, "parts.slot_ad"),
+                task=ad_from(part.task, "parts.task"),
+            )
+            for part in match.parts
+        ),
     )
 
 

@@ -171,8 +171,12 @@ class Spool:
         if job is None:
             return Files(error="the run is no longer known", code=int(StarterHold.TRANSFER_INPUT_ERROR))
         if os.path.exists(self._beside(job.id, _OLD)):  # noqa: PTH110
-            with contextlib.suppress(OSError):
+            try:
                 await asyncio.to_thread(self._settle, job.id)
+            except OSError as problem:
+                text = f"cannot put back what the job had saved: {problem.filename}: {problem.strerror}"
+                code = int(StarterHold.TRANSFER_INPUT_ERROR)
+                return Files(error=text, code=code, subcode=problem.errno or 0)
         hands = await self._hands_soon(job)
         if isinstance(hands, TransferProblem):
             found: Manifest | TransferProblem = hands

@@ -39,15 +39,21 @@ from sqlalchemy import (
 )
 
 from roost.classad import ClassAd
+from roost.model.cell_usage import Owner, Used
 from roost.runtime.database import RESTORE, Database, Schema, meta_value
 from roost.runtime.database_guard import Damaged
 from roost.runtime.queue.cell_store import (
+    USAGE,
     CellCommit,
     KeptCell,
+    StatesCommit,
     create_cell_tables,
     read_changes,
     read_kept,
+    read_usage,
+    usage_row,
     write_commit,
+    write_states,
 )
 from roost.schedd import changes as ch
 from roost.schedd.book import Cluster
@@ -158,12 +164,18 @@ def _with_told(connection: Connection) -> None:
         connection.exec_driver_sql("ALTER TABLE clusters ADD COLUMN told TEXT DEFAULT '' NOT NULL")
 
 
+#: The queue instances of the cell that are in the error state, as `Store.state` has them.
+CELL_ERRORS: Final = "cell-errors"
 #: What brings a database of version n to n + 1; its length is the present version.
 MIGRATIONS: Final[tuple[Callable[[Connection], None], ...]] = (
     _first,
     _with_outbox,
     _with_past_clusters,
     _with_told,
+    create_cell_tables,
+    # With the table of queue instances.
+    create_cell_tables,
+    # With that of what users have used.
     create_cell_tables,
 )
 SCHEMA: Final = Schema(meta=META, migrations=MIGRATIONS, first={"next_cluster": "1"}, lock=7261, writer="queue")
@@ -352,6 +364,11 @@ class Store:
         with self.database.reading() as connection:
             return read_kept(connection)
 
+    def cell_usage(self) -> dict[Owner, Used]:
+        """What users have used of the cell. Raises StoreError."""
+        with self.database.reading() as connection:
+            return read_usage(connection)
+
     def cell_changes(self, limit: int) -> list[tuple[int, float, str, Any]]:
         """The last changes of the cell, the last first: revision, time, actor, changes. Raises StoreError."""
         with self.database.reading() as connection:
@@ -362,6 +379,15 @@ class Store:
         noted = Noted(id=self._next_noted, record=commit.record)
         with self.database.changing() as connection:
             write_commit(connection, commit)
+            _add(connection, OUTBOX, [{"id": noted.id, "record": _dumped(noted.record)}])
+        self._next_noted += 1
+        return (noted,)
+
+    def keep_instances(self, commit: StatesCommit) -> tuple[Noted, ...]:
+        """Keep states of queue instances, and what is now to be told of it. Raises StoreError."""
+        noted = Noted(id=self._next_noted, record=commit.record)
+        with self.database.changing() as connection:
+            write_states(connection, commit.states)
             _add(connection, OUTBOX, [{"id": noted.id, "record": _dumped(noted.record)}])
         self._next_noted += 1
         return (noted,)
@@ -385,6 +411,9 @@ class _Batch:
         self.history: list[ch.AddHistory] = []
         self.pieces: list[LogPiece] = []
         self.noted: list[Noted] = []
+        self.states: dict[str, Any] = {}
+        self.usage: dict[Owner, Used] = {}
+        self.usage_cleared = False
         self.next_piece, self.next_noted = next_piece, next_noted
 
     def past(self, known: frozenset[int]) -> frozenset[int]:
@@ -416,6 +445,13 @@ class _Batch:
                 piece = LogPiece(id=self.next_piece, path=change.path, owner=change.owner, text=whole)
                 self.next_piece += 1
                 self.pieces.append(piece)
+            case ch.PutErrors():
+                self.states[CELL_ERRORS] = dict(change.errors)
+            case ch.PutUsage():
+                self.usage.update(change.accounts)
+            case ch.ClearUsage():
+                self.usage.clear()
+                self.usage_cleared = True
             case ch.AddAudit():
                 self.noted.append(Noted(id=self.next_noted, record=audit_data(change.record)))
                 self.next_noted += 1
@@ -443,6 +479,12 @@ class _Batch:
         _add(connection, HISTORY, [_history_row(each) for each in self.history])
         _add(connection, LOGS, [_piece_row(each) for each in self.pieces])
         _add(connection, OUTBOX, [{"id": each.id, "record": _dumped(each.record)} for each in self.noted])
+        states: list[tuple[dict[str, Any], dict[str, Any] | None]]
+        states = [({"name": name}, {"name": name, "value": _dumped(each)}) for name, each in self.states.items()]
+        _put(connection, STATES, states)
+        if self.usage_cleared:
+            connection.execute(delete(USAGE))
+        _put(connection, USAGE, [(owner._asdict(), usage_row(owner, used)) for owner, used in self.usage.items()])
 
 
 _GONE: Final = update(CLUSTERS).where(CLUSTERS.c.cluster == bindparam("key_cluster")).values(gone=bindparam("now_gone"))

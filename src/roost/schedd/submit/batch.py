@@ -113,6 +113,15 @@ class Batch:
         """Jobs in all."""
         return self.per_row * len(self.rows)
 
+    @property
+    def longest(self) -> tuple[int, int]:
+        """Characters of the longest item, and the first of its jobs."""
+        if not self.variables or not self.rows:
+            return 0, 0
+        lengths = [sum(map(len, row)) for row in self.rows]
+        most = max(lengths)
+        return most, lengths.index(most) * self.per_row
+
     # -- one job
 
     def position(self, index: int) -> Position:

@@ -13,8 +13,8 @@ from roost.classad import ClassAd, parse_expression
 from roost.classad.ad import Cell, cell_of
 from roost.classad.records import replace
 from roost.classad.unparse import item_node, unparse
-from roost.config import Limits
 from roost.config.expand import Found
+from roost.config.limits import DEFAULT_LIMITS
 from roost.schedd.submit.batch import PLANNED, Batch, PlanHost
 from roost.schedd.submit.diagnostics import Findings
 from roost.schedd.submit.job import Defaults, Job
@@ -130,7 +130,7 @@ def batch_from_data(data: Mapping[str, Any]) -> Batch:
         variables=variables,
         built_in=_text_map(data, "built_in"),
         host=host,
-        limits=_LIMITS,
+        limits=DEFAULT_LIMITS,
         cwd=_text(data, "cwd"),
     )
     batch = Batch(
@@ -153,10 +153,6 @@ def batch_from_data(data: Mapping[str, Any]) -> Batch:
     if batch.count:
         batch.differences(0)
     return batch
-
-
-#: Bounds on what one value of one job may come to; those of descriptions are wider.
-_LIMITS: Final = Limits(expansion_chars_max=262_144, expansion_count_max=10_000)
 
 
 def _text(data: Any, key: str | int) -> str:

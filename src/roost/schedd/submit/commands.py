@@ -115,6 +115,8 @@ SIMPLE: Final[tuple[Command, ...]] = (
         cell_queues                CellQueues
         cell_soft_queues           CellSoftQueues
         cell_project               CellProject
+        cell_parallel              CellParallel
+        cell_master_queues         CellMasterQueues
         batch_name                 JobBatchName  batchname
         transfer_output_remaps     TransferOutputRemaps
         output_destination         OutputDestination

@@ -79,6 +79,8 @@ cell_soft_resources | CellSoftResources | What is preferred: `qsub -soft -l`.
 cell_queues | CellQueues | Queues, instances and queue domains that may run it: `qsub -q`.
 cell_soft_queues | CellSoftQueues | Those that are preferred: `qsub -soft -q`.
 cell_project | CellProject | The project it counts for: `qsub -P`.
+cell_parallel | CellParallel | A parallel environment and a number of slots, such as `mpi 4-16`: `qsub -pe`.
+cell_master_queues | CellMasterQueues | Queues of the master task of a parallel job: `qsub -masterq`.
 """,
     "Priority and accounting": """
 priority, prio | JobPrio | Among your own jobs; higher goes first.
@@ -175,7 +177,8 @@ Python's: `[a:b:c]`. The variables (default `Item`) are macros, and commands too
 | `$$(Name)`, `$$(Name:default)`, `$$([expression])` | put in when the job starts, from the machine's ad |
 
 Limits: {JOBS_MAX:,} jobs and {ITEMS_MAX:,} items a submission; the files of up to {SIZED_MAX:,} jobs, and the attributes
-of up to {TRIED_MAX:,} items, are looked at when the description is read."""
+of up to {TRIED_MAX:,} items and of the longest one, are looked at when the description is read. A job with a mistake in a
+later item is held when it would start, with the mistake as the reason."""
 
 
 def _rows() -> Iterator[tuple[str, tuple[str, ...], str, str]]:

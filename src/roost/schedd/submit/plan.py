@@ -25,6 +25,7 @@ from roost.classad.records import dataclass, field, replace
 from roost.classad.values import fold
 from roost.schedd.submit.batch import Batch, same
 from roost.schedd.submit.batch_data import batch_from_data, batch_to_data, cell_from_data, cell_to_data
+from roost.schedd.submit.diagnostics import Findings
 from roost.schedd.submit.queue_statement import JOBS_MAX
 from roost.schedd.submit.sections import section_named
 
@@ -82,12 +83,37 @@ class ClusterPlan:
 
     def differences(self, index: int) -> dict[str, Cell]:
         """Attributes of a job that are not common to all: name to value or expression."""
+        batch, index = self._found(index)
+        return batch.differences(index)
+
+    def mistake(self, index: int) -> str:
+        """Why a job is not what its description says; "" if nothing is wrong with it.
+
+        What a client finds is not submitted. It does not look at every item, and need not look at any.
+        """
+        batch, index = self._found(index)
+        findings = Findings()
+        batch.differences(index, findings)
+        batch.cells(0, tuple(map(section_named, batch.by_cluster)), findings)
+        return findings.errors[0].message if findings.failed else ""
+
+    @property
+    def longest(self) -> int:
+        """The job whose item is the longest, in characters."""
+        found = [(*batch.longest, -number) for number, batch in enumerate(self.batches) if batch.count]
+        if not found:
+            return 0
+        _, index, number = max(found, key=lambda each: (each[0], each[2]))
+        return index + (self._ends[-number - 1] if number else 0)
+
+    def _found(self, index: int) -> tuple[Batch, int]:
+        """The batch of a job, and the job's number in it."""
         if not 0 <= index < self.count:
             raise IndexError(f"the cluster has {self.count} jobs, and none has the number {index}")
         if len(self.batches) == 1:
-            return self.batches[0].differences(index)
+            return self.batches[0], index
         number = bisect_right(self._ends, index)
-        return self.batches[number].differences(index - (self._ends[number - 1] if number else 0))
+        return self.batches[number], index - (self._ends[number - 1] if number else 0)
 
     def for_cluster(self, number: int) -> ClusterPlan:
         """The plan with the cluster's number known."""

@@ -124,7 +124,7 @@ class Planner:
         if not batch.sections or batch.count < 2:
             return
         rows = min(len(batch.rows), TRIED_MAX)
-        indices = {row * batch.per_row for row in range(rows)} | {batch.count - 1}
+        indices = {row * batch.per_row for row in range(rows)} | {batch.count - 1, batch.longest[1]}
         told = {(one.code, one.name) for one in self.findings}
         wrong: dict[tuple[str, str | None], tuple[Diagnostic, int, int]] = {}
         for index in sorted(indices - {0}):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Final
+from typing import Annotated, Final, Literal, TypeAlias
 
 from roost.wire.requests.verb import AdData, Asker, Request, Verb, question
 from roost.wire.structs import Between, Count, Struct
@@ -89,6 +89,75 @@ class CellTasks(Request[list[HeldTask]]):
     """What the jobs of a queue have of the cell: a central manager that starts asks before it gives anything away."""
 
 
+class InstanceState(Struct):
+    """A state that a queue instance was given."""
+
+    name: str
+    #: d and s; "" where the last was taken away
+    letters: str
+    #: Epoch s.
+    at: float
+    #: Who gave it the last time.
+    actor: str
+
+
+class InstanceStates(Request[list[InstanceState]]):
+    """The states that queue instances were given; instances without a row have their `initial_state`."""
+
+
+class UsageRow(Struct):
+    """What a user has used of the cell, in a project and a department ("" for none)."""
+
+    user: str
+    project: str
+    department: str
+    #: When the recent sums were these, epoch s.
+    at: float
+    #: ``cpu`` (s), ``mem`` (GiB s) and ``io`` (GiB): sums that decay, and those that don't.
+    recent: dict[str, float]
+    total: dict[str, float]
+    #: One figure for the recent sums, by `usage_weight_list`.
+    usage: float
+
+
+class Usage(Request[list[UsageRow]]):
+    """What users have used of the cell until now."""
+
+
+class UsageForgotten(Struct):
+    """What a queue has forgotten."""
+
+    #: Accounts that there were.
+    accounts: int
+
+
+class ClearUsage(Request[UsageForgotten]):
+    """Forget what users have used; managers of the cell may."""
+
+
+#: "already": it was in that state before; "denied": the asker may not do that; "unknown": there is no such instance.
+Outcome: TypeAlias = Literal["changed", "already", "denied", "unknown"]
+
+
+class ChangedInstance(Struct):
+    """What became of a queue instance."""
+
+    #: As it was given where that means no instance.
+    name: str
+    outcome: Outcome
+
+
+class ChangeInstances(Request[list[ChangedInstance]]):
+    """Change the states of queue instances; operators and managers of the cell may, and owners of the instances.
+
+    "clear" takes away the error state, so that the instance takes jobs again.
+    """
+
+    action: Literal["disable", "enable", "suspend", "resume", "clear"]
+    #: Queues, instances and queue domains, with wildcards.
+    names: tuple[str, ...]
+
+
 CELL_VERBS: Final = (
     Verb(
         "cell-tasks", CellTasks, Asker.ADMINISTRATOR_OR_CENTRAL,
@@ -96,5 +165,9 @@ CELL_VERBS: Final = (
     ),
     question("cell", ReadCell, "the Grid Engine cell of the pool"),
     Verb("cell-change", ChangeCell, Asker.ADMINISTRATOR, "change the Grid Engine cell of the pool"),
+    question("cell-states", InstanceStates, "the states that queue instances were given"),
+    Verb("cell-instances", ChangeInstances, Asker.USER, "disable, enable, suspend, resume and clear queue instances"),
+    question("cell-usage", Usage, "what users have used of the Grid Engine cell"),
+    Verb("cell-clear-usage", ClearUsage, Asker.USER, "forget what users have used of the cell"),
     question("cell-log", CellLog, "who changed the Grid Engine cell, when and how"),
 )  # fmt: skip

@@ -171,6 +171,52 @@ class QueueInstances(Request[list[QueueInstance]]):
     """The queue instances of the pool's Grid Engine cell; no rows if the pool has none."""
 
 
+class HostOffer(Struct):
+    """What a host of the cell has of a resource now."""
+
+    name: str
+    #: Where it comes from, as `qhost -F` shows it: h or g for the host or the whole cell; l, f or c for a load value, a
+    #: configured value or what is left of a consumable.
+    source: str
+    value: float | str
+
+
+class CellHost(Struct):
+    """An execution host of the cell, or ``global``."""
+
+    name: str
+    #: Load values as its machine reports them, by complex; empty for one that does not.
+    reported: dict[str, str]
+    offers: tuple[HostOffer, ...]
+
+
+class CellHosts(Request[list[CellHost]]):
+    """The execution hosts of the pool's Grid Engine cell, ``global`` first; no rows if the pool has none."""
+
+
+class CellPriority(Struct):
+    """The priority of a job in the last scheduling run, and what it is made of, as `qstat -pri` and `-urg` show it."""
+
+    schedd: str
+    cluster: int
+    priority: float
+    #: `qsub -p`, urgency and tickets, each from 0 to 1.
+    posix: float
+    urgency_share: float
+    ticket_share: float
+    resources: float
+    waiting: float
+    deadline: float
+    #: Tickets by policy.
+    override: float
+    functional: float
+    share: float
+
+
+class CellPriorities(Request[list[CellPriority]]):
+    """The priorities of the jobs that the last scheduling run of the pool's Grid Engine cell has seen."""
+
+
 class UnderWay(StillToAnswer):
     """Whether this process of the central manager has a request, and has not answered it: another one never will."""
 
@@ -221,6 +267,8 @@ CENTRAL: Final = table(
     question("ads", Ads, "ads of the pool"),
     Verb("advertise", Advertise, Asker.USER, "publish ads that are not a daemon's, and withdraw them"),
     question("audit", AuditTrail, "the audit trail"),
+    question("cell-hosts", CellHosts, "the execution hosts of the pool's Grid Engine cell"),
+    question("cell-priorities", CellPriorities, "the priorities of jobs in the pool's Grid Engine cell"),
     question("cycle", Cycle, "the last matchmaking cycle"),
     question("explain-job", ExplainJob, "why a job is not matched"),
     question("explain-slot", ExplainSlot, "why a slot is not matched"),

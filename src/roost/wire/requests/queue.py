@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Final, Literal, TypeAlias, TypedDict, TypeVar
 
+from roost.model.cell_requests import HELD, HOLDS
 from roost.wire.requests.cell import CELL_VERBS
 from roost.wire.requests.verb import (
     JOBS_PATTERN,
@@ -80,20 +81,30 @@ class ActedUpon(Struct):
     refused: dict[str, str]
 
 
+#: Action to the attributes that it takes; edit and note take any.
+_TAKES: Final = {"hold": ("HoldReasonSubCode", HELD), "release": (HELD,)}
+
+
 class Act(_Chosen[ActedUpon]):
     """Do something to jobs."""
 
     action: Action
     #: Why, for the record.
     reason: str = ""
-    #: Of "edit" and "note": what the jobs' ads are to say; of "hold": HoldReasonSubCode.
+    #: Of "edit" and "note": what the jobs' ads are to say; of "hold": HoldReasonSubCode; of "hold" and "release":
+    #: CellHolds, the holds of Grid Engine's that are set or taken away, letters of ``uos``.
     attributes: AdData | None = None
 
     def _problem(self) -> str:
         if self.action in ("edit", "note"):
             return ""
-        wrong = set(self.attributes or ()) - {"HoldReasonSubCode" if self.action == "hold" else ""}
-        return f"{self.action} does not take the attribute {min(wrong)}" if wrong else ""
+        given = self.attributes or {}
+        wrong = set(given) - set(_TAKES.get(self.action, ()))
+        if wrong:
+            return f"{self.action} does not take the attribute {min(wrong)}"
+        letters = given.get(HELD, "u")
+        fits = isinstance(letters, str) and letters and set(letters) <= set(HOLDS) and len(set(letters)) == len(letters)
+        return "" if fits else f"{HELD} has letters of {HOLDS}"
 
 
 class Query(_Chosen[list[AdData]]):
@@ -195,6 +206,8 @@ class Standing(Struct):
     pause: Pause | None = None
     #: Where that many jobs of its cluster are in the queue, and no more may be.
     at_once: int | None = None
+    #: Clusters that have to leave before the job may start.
+    waits_for: tuple[int, ...] = ()
     local: LocalPolicy | None = None
     full: Full | None = None
     claim: Claim | None = None

@@ -54,7 +54,11 @@ class Hands:
 
     def exists(self, path: str) -> bool:
         """Whether there is something of that name, be it a link that leads nowhere."""
-        return os.path.lexists(path)
+        try:
+            os.lstat(path)
+        except (FileNotFoundError, NotADirectoryError):
+            return False
+        return True
 
     def names(self, directory: str) -> list[str]:
         """What is in a directory, sorted."""

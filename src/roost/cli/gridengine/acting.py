@@ -1,0 +1,207 @@
+"""``qdel``, ``qhold`` and ``qrls``: what users do to their jobs."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Final, Literal
+
+from roost.cli.gridengine.asking import ask
+from roost.cli.gridengine.choosing import Named, named, tasks_named
+from roost.cli.gridengine.errors import BAD_VALUE, FAILED, Failure
+from roost.cli.gridengine.options import Given, Option, usage
+from roost.cli.gridengine.tasks import Task, numbers
+from roost.cli.pool import Refused
+from roost.model.cell_requests import HELD, HOLDS
+from roost.wire.requests import queue
+
+if TYPE_CHECKING:
+    from roost.cli.pool import Pool
+
+_USERS: Final = Option("u", "all jobs of these users", "user_list")
+_LETTERS: Final = Option("h", "which holds: u of the user (default), o of an operator, s of the system", "hold_list")
+OPTIONS_OF: Final = {
+    "qdel": (Option("f", "remove them from the queue at once, whatever their machines say"), _USERS),
+    "qhold": (_LETTERS, _USERS),
+    "qrls": (_LETTERS, _USERS),
+}
+OPTIONS: Final = OPTIONS_OF["qdel"]
+_POSITIONAL: Final = "job_task_list"
+
+#: Exit statuses of qhold and qrls.
+_ABSENT: Final = 3
+_NO_OPERATOR: Final = 10
+_NOT_OWNER: Final = 18
+
+
+def _read(name: str, arguments: list[str]) -> tuple[list[Given], list[Named]]:
+    """Options and jobs: options may stand anywhere, and ``-t`` belongs to the job before it."""
+    options = {option.name: option for option in OPTIONS_OF[name]}
+    given: list[Given] = []
+    rest: list[str] = []
+    at = 0
+    while at < len(arguments):
+        word = arguments[at]
+        option = options.get(word[1:]) if word.startswith("-") else None
+        if option is None:
+            rest.append(word)
+            at += 1
+            continue
+        end = at + 1 + len(option.takes.split())
+        if end > len(arguments):
+            raise Failure(f"{name}: {word} option must have argument", BAD_VALUE)
+        given.append(Given(option.name, tuple(arguments[at + 1 : end])))
+        at = end
+    return given, named(rest, name)
+
+
+def run(name: str, arguments: list[str]) -> int:
+    """Run one of them."""
+    given, wanted = _read(name, arguments)
+    users = [user for each in given if each.name == "u" for user in each.value.split(",") if user]
+    if not users and not wanted:
+        if name == "qdel":
+            sys.stdout.write("ERROR! no option argument\n")
+            raise Failure(usage(name, OPTIONS_OF[name], _POSITIONAL), FAILED)
+        raise Failure(f"{usage(name, OPTIONS_OF[name], _POSITIONAL)}ERROR! no option argument", FAILED)
+    if name == "qdel":
+        force = any(each.name == "f" for each in given)
+        return ask(name, lambda pool: _delete(pool, wanted, users, force=force))
+    letters = "".join(dict.fromkeys("".join(each.value for each in given if each.name == "h"))) or "u"
+    if not set(letters) <= set(HOLDS):
+        raise Failure(f'qalter: Unknown hold list "{letters}" specified to -h option', BAD_VALUE)
+    action: Literal["hold", "release"] = "hold" if name == "qhold" else "release"
+    return ask(name, lambda pool: _hold(pool, action, letters, wanted, users))
+
+
+def _act(pool: Pool, action: queue.Action, tasks: Sequence[Task], letters: str = "") -> dict[str, str]:
+    """Act upon tasks; why nothing was done, by the name of the queue's job. Raises Refused."""
+    if not tasks:
+        return {}
+    jobs = tuple(f"{task.job}.{task.proc}" for task in tasks)
+    attributes = {HELD: letters} if letters else None
+    reason = f"by user {pool.user}"
+    return pool.ask(queue.Act(action=action, jobs=jobs, reason=reason, attributes=attributes)).refused
+
+
+def _of_users(pool: Pool, users: Sequence[str]) -> list[Task]:
+    (found,) = tasks_named(pool, [Named("*")], owners=None if "*" in users else users)
+    return found
+
+
+def _by_job(tasks: Sequence[Task]) -> Iterator[list[Task]]:
+    found: dict[int, list[Task]] = {}
+    for task in tasks:
+        found.setdefault(task.job, []).append(task)
+    yield from found.values()
+
+
+# -- qdel --------------------------------------------------------------------------------------------------------------
+
+
+def _delete(pool: Pool, wanted: Sequence[Named], users: Sequence[str], *, force: bool) -> int:
+    failed = False
+    say = sys.stdout.write
+    if users and not wanted:
+        found = _of_users(pool, users)
+        for some in _by_job(found):
+            failed |= _delete_job(pool, some, whole=True, force=force)
+        if not found:
+            say(f"There is no job registered for the following users: {','.join(users)}\n")
+        return FAILED if failed or not found else 0
+    owners = users or [pool.user]
+    for each, found in zip(wanted, tasks_named(pool, wanted, owners=owners), strict=True):
+        if not found:
+            failed = True
+            if each.number is None:
+                say(f"The job {each.written} of user(s) {','.join(owners)} does not exist\n")
+            elif each.tasks is not None and tasks_named(pool, [each._replace(tasks=None)])[0]:
+                lacking = numbers(each.tasks)
+                say(f'denied: job "{each.number}" has no task {lacking}\n')
+            else:
+                say(f'denied: job "{each.number}" does not exist\n')
+        for some in _by_job(found):
+            failed |= _delete_job(pool, some, whole=each.tasks is None, force=force)
+    return FAILED if failed else 0
+
+
+def _delete_job(pool: Pool, tasks: list[Task], *, whole: bool, force: bool) -> bool:
+    """Delete the tasks of one job, and tell; whether that was refused."""
+    user, number, say = pool.user, tasks[0].job, sys.stdout.write
+    going = [task for task in tasks if task.state.startswith("d")]
+    rest = [task for task in tasks if task not in going]
+    if going and not force:
+        say(f"job {number} is already in deletion\n")
+        if not rest:
+            return False
+    chosen = tasks if force else rest
+    refused = _act(pool, "remove-x" if force else "remove", chosen)
+    if any(why == "permission-denied" for why in refused.values()):
+        say(f'{user} - you do not have the necessary privileges to delete the job "{number}"\n')
+        return True
+    done = [task for task in chosen if f"{task.job}.{task.proc}" not in refused]
+    running, waiting = [task for task in done if task.runs], [task for task in done if not task.runs]
+    for task in running:
+        what = f"job-array task {number}.{task.number}" if task.tasks else f"job {number}"
+        say(f"{user} forced the deletion of {what}\n" if force else f"{user} has registered the {what} for deletion\n")
+    if waiting:
+        say(f"{user} has deleted {_called(waiting, whole=whole)}\n")
+    return False
+
+
+def _called(tasks: Sequence[Task], *, whole: bool) -> str:
+    number = tasks[0].job
+    if whole or not tasks[0].tasks:
+        return f"job {number}"
+    if len(tasks) == 1:
+        return f"job-array task {number}.{tasks[0].number}"
+    return f"job-array tasks {numbers([task.number for task in tasks])} of job {number}"
+
+
+# -- qhold, qrls -------------------------------------------------------------------------------------------------------
+
+
+def _hold(
+    pool: Pool, action: Literal["hold", "release"], letters: str, wanted: Sequence[Named], users: Sequence[str]
+) -> int:
+    status, say = 0, sys.stdout.write
+    groups = [(each, found) for each, found in zip(wanted, tasks_named(pool, wanted), strict=True)]
+    if users:
+        groups.append((Named("*"), _of_users(pool, users)))
+    for each, found in groups:
+        if not found:
+            known = each.number is not None and tasks_named(pool, [each._replace(tasks=None)])[0]
+            for task in sorted(each.tasks or ()) if known else ():
+                say(f'job "{each.number}" task "{task}" does not exist\n')
+            if not known:
+                say(f'denied: job "{each.written}" does not exist\n')
+            status = status or _ABSENT
+        for some in _by_job(found):
+            status = _hold_job(pool, action, letters, some) or status
+    return status
+
+
+def _hold_job(pool: Pool, action: Literal["hold", "release"], letters: str, tasks: list[Task]) -> int:
+    number, say = tasks[0].job, sys.stdout.write
+    try:
+        refused = _act(pool, action, tasks, letters)
+    except Refused as refusal:
+        if refusal.answer.code != "not-permitted":
+            raise
+        say(f"{refusal.answer.text}\n")
+        return _NO_OPERATOR
+    if "permission-denied" in refused.values():
+        say(f'denied: "{pool.user}" must be at least owner of job {number} to change job attributes\n')
+        return _NOT_OWNER
+    status = 0
+    for task in tasks:
+        what = f"job-array task {number}.{task.number}" if task.tasks else f"job {number}"
+        why = refused.get(f"{task.job}.{task.proc}")
+        if why is None:
+            if action == "hold" or task.holds:
+                say(f"modified hold of {what}\n")
+        elif action == "hold" and why == "bad-status":
+            sys.stdout.flush()
+            sys.stderr.write(f"{what} runs, and pools hold tasks that wait only\n")
+            status = FAILED
+    return status

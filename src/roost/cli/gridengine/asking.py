@@ -1,0 +1,45 @@
+"""The pool behind these commands: the one of ROOST_HOME, which has to run by a cell."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, TypeVar
+
+from roost.cli.gridengine.errors import Failure
+from roost.cli.pool import Pool, Refused, connected
+from roost.cli.terminal import CommandError
+from roost.runtime.home import Home
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+T = TypeVar("T")
+
+
+def ask(name: str, work: Callable[[Pool], T]) -> T:
+    """Do something with the pool. Raises Failure where there is none, and Refused where it refuses."""
+    context = connected(Home.find(None))
+    try:
+        pool = context.__enter__()
+    except CommandError as error:
+        raise unreachable(name, error) from None
+    try:
+        return work(pool)
+    except Refused:
+        raise
+    except CommandError as error:
+        raise unreachable(name, error) from None
+    finally:
+        context.__exit__(None, None, None)
+
+
+def unreachable(name: str, why: Exception) -> Failure:
+    """The words of Grid Engine's commands that do not reach their qmaster."""
+    return Failure(f"error: commlib error: the pool cannot be asked\nUnable to contact qmaster: {name}: {why}")
+
+
+def cell_files(pool: Pool) -> Mapping[str, str]:
+    """The texts of the pool's cell, by name; empty if it has none."""
+    from roost.wire.requests.cell import ReadCell
+
+    return {row.name: row.text for row in pool.ask(ReadCell())}

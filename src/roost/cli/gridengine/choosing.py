@@ -1,0 +1,87 @@
+"""Jobs as commands name them: by number, by name, by a pattern of names; with tasks behind a full stop or ``-t``."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from roost.cli.gridengine.errors import BAD_VALUE, Failure
+from roost.cli.gridengine.tasks import SHOWN, Task, tasks_of, with_predecessors
+from roost.wire.requests import queue
+
+if TYPE_CHECKING:
+    from roost.cli.pool import Pool
+
+_NUMBER: Final = re.compile(r"(\d{1,9})(?:\.(\d+)(?:-(\d+)(?::(\d+))?)?)?\Z")
+_RANGE: Final = re.compile(r"(\d+)(?:-(\d+)(?::(\d+))?)?\Z")
+
+
+class Named(NamedTuple):
+    """One of the things that a command acts on."""
+
+    #: As it was written.
+    written: str
+    #: Number of the job; None for a name or a pattern.
+    number: int | None = None
+    #: Numbers of its tasks; None for all.
+    tasks: frozenset[int] | None = None
+
+
+def named(words: Sequence[str], command: str) -> list[Named]:
+    """Read the words behind the options: ``12``, ``12.3-5``, ``name``, each with ``-t 3-5``. Raises Failure."""
+    found: list[Named] = []
+    at = 0
+    while at < len(words):
+        word = words[at]
+        if word == "-t" and found and at + 1 < len(words):
+            tasks = _tasks(words[at + 1], command)
+            found[-1] = found[-1]._replace(tasks=tasks)
+            at += 2
+            continue
+        found += [_named(part) for part in word.split(",") if part]
+        at += 1
+    return found
+
+
+def _named(word: str) -> Named:
+    match = _NUMBER.match(word)
+    if match is None:
+        return Named(word)
+    job, first, last, step = match.groups()
+    tasks = None if first is None else _numbers(first, last, step)
+    return Named(job, int(job), tasks)
+
+
+def _numbers(first: str, last: str | None, step: str | None) -> frozenset[int]:
+    return frozenset(range(int(first), int(last or first) + 1, max(1, int(step or 1))))
+
+
+def _tasks(text: str, command: str) -> frozenset[int]:
+    found: set[int] = set()
+    for part in text.split(","):
+        match = _RANGE.match(part)
+        if match is None:
+            raise Failure(f'{command}: invalid option argument "-t {text}"', BAD_VALUE)
+        found |= _numbers(*match.groups())
+    return frozenset(found)
+
+
+def tasks_named(pool: Pool, wanted: Sequence[Named], owners: Iterable[str] | None = None) -> list[list[Task]]:
+    """The tasks that each name means, in order; with `owners` names and patterns mean only their jobs."""
+    numbers = tuple(str(each.number) for each in wanted if each.number is not None)
+    by_name = len(numbers) < len(wanted)
+    # Names are looked for among all jobs.
+    rows = pool.ask(queue.Query(jobs=() if by_name else numbers, projection=SHOWN)) if wanted else []
+    present = sorted(with_predecessors(pool, tasks_of(rows)), key=lambda task: (task.job, task.number))
+    among = None if owners is None else frozenset(owners)
+    return [[task for task in present if _means(each, task, among)] for each in wanted]
+
+
+def _means(name: Named, task: Task, owners: frozenset[str] | None) -> bool:
+    if name.tasks is not None and (task.number or 1) not in name.tasks:
+        return False
+    if name.number is not None:
+        return task.job == name.number
+    return fnmatchcase(task.name, name.written) and (owners is None or task.owner in owners)

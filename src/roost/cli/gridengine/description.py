@@ -1,0 +1,196 @@
+"""A job of `qsub` as a plan for the queue: what it has in common with all jobs, and what only a cell asks of it.
+
+The part that the submit language knows (streams, directory, holds, tasks as processes) is a description that is read as
+any other; the rest is put into the plan as attributes.
+"""
+
+from __future__ import annotations
+
+import os
+import posixpath
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from roost.classad import parse_expression
+from roost.cli.gridengine.errors import BAD_VALUE, Failure, rejected
+from roost.cli.gridengine.object_names import check_name
+from roost.cli.gridengine.paths import Streams, chosen, escaped
+from roost.model import cell_requests as cell
+from roost.model.command_line import environment_to_raw, join_raw
+from roost.runtime.home import host_name, user_name
+
+if TYPE_CHECKING:
+    from roost.cli.gridengine.qsub_options import Asked
+    from roost.cli.gridengine.script import Script
+    from roost.schedd.submit.plan import ClusterPlan
+
+#: What stays as it is, though the machine's values are put in for what looks like it.
+_DOLLARS: Final = "$$(DOLLARDOLLAR)("
+#: Variables of the submitter that a job has as SGE_O_…
+_SUBMITTER: Final = {"HOME": "HOME", "LOGNAME": "LOGNAME", "PATH": "PATH", "SHELL": "SHELL", "TZ": "TZ", "MAIL": "MAIL"}
+
+
+class Work(NamedTuple):
+    """What is to be run."""
+
+    #: A script, or the command of `-b y`.
+    script: Script | None
+    command: str
+    arguments: tuple[str, ...]
+
+
+def plan_of(asked: Asked, work: Work) -> tuple[str, ClusterPlan]:
+    """The name of the job and its plan. Raises Failure."""
+    name = asked.texts.get("N")
+    if name is None:
+        name = posixpath.basename(work.script.file if work.script else work.command)
+    check_name(name)
+    directory = _directory(asked)
+    streams = Streams(
+        directory=directory, home=str(Path("~").expanduser()), user=user_name(), name=name, is_array=bool(asked.tasks)
+    )
+    plan = _read(_description(asked, streams))
+    common = plan.common
+    common["CellJobName"] = name
+    common["Cmd"] = posixpath.basename(work.script.file) if work.script else work.command
+    common["Arguments"] = _plain(join_raw(work.arguments))
+    common["Environment"] = _plain(environment_to_raw(_environment(asked)))
+    common["JobPrio"] = asked.priority
+    common.put("Requirements", parse_expression(_requirements(asked)))
+    if "h" in asked.flags:
+        common[cell.HELD] = "u"
+    for attribute, value in _attributes(asked, work).items():
+        if value not in (None, "", False):
+            common[attribute] = value
+    if asked.tasks:
+        first, last, step = asked.tasks
+        common[cell.TASKS] = f"{first}-{last}:{step}"
+        common.put(cell.TASK_NUMBER, parse_expression(f"ProcId * {step} + {first}"))
+    return name, plan
+
+
+def _directory(asked: Asked) -> str:
+    here = os.environ.get("PWD") or str(Path.cwd())
+    if not (here.startswith("/") and Path(here).exists() and Path(here).samefile(Path.cwd())):
+        here = str(Path.cwd())
+    if "cwd" in asked.flags:
+        return here
+    return posixpath.join(here, asked.texts["wd"]) if "wd" in asked.texts else str(Path("~").expanduser())
+
+
+def _description(asked: Asked, streams: Streams) -> str:
+    """The description that the submit language reads."""
+    output = streams.path(asked.texts.get("o"), "o", "o")
+    merged = asked.yes.get("j", False)
+    lines = {
+        "executable": "/bin/sh",
+        "transfer_executable": "false",
+        "should_transfer_files": "no",
+        "initialdir": escaped(streams.directory),
+        "output": output,
+        "error": output if merged else streams.path(asked.texts.get("e"), "e", "e"),
+    }
+    if asked.texts.get("i"):
+        lines["input"] = streams.path(asked.texts["i"], "i", "i")
+    if "h" in asked.flags:
+        lines["hold"] = "true"
+    if asked.texts.get("tc", "0") != "0":
+        lines["max_materialize"] = asked.texts["tc"]
+    count = 1
+    if asked.tasks:
+        first, last, step = asked.tasks
+        count = (last - first) // step + 1
+        lines["task"] = f"$(Process) * {step} + {first}"
+    return "".join(f"{name} = {value}\n" for name, value in lines.items()) + f"queue {count}\n"
+
+
+def _read(text: str) -> ClusterPlan:
+    from roost.runtime.queue.submit_host import SystemSubmitHost
+    from roost.schedd.submit import read_submission
+
+    found = read_submission(
+        text,
+        file="qsub",
+        host=SystemSubmitHost(),
+        now=time.time(),
+        owner=user_name(),
+        uid_domain="",
+        look_at_files=False,
+    )
+    for each in found.errors:
+        raise rejected(f"{each.message}")
+    return found.clusters[0]
+
+
+def _plain(text: str) -> str:
+    return text.replace("$$(", _DOLLARS)
+
+
+def _environment(asked: Asked) -> dict[str, str]:
+    found = dict(os.environ) if "V" in asked.flags else {}
+    # Functions that a shell exports, and variables without a name, are nothing that a job can be given.
+    found = {name: value for name, value in found.items() if name and "\n" not in name}
+    for name, value in asked.variables.items():
+        found[name] = os.environ.get(name, "") if value is None else value
+    if "TERM" in os.environ:
+        found.setdefault("TERM", os.environ["TERM"])
+    origin = {f"SGE_O_{to}": os.environ[name] for name, to in _SUBMITTER.items() if os.environ.get(name)}
+    origin.setdefault("SGE_O_HOME", str(Path("~").expanduser()))
+    origin["SGE_O_LOGNAME"] = user_name()
+    return found | origin | {"SGE_O_HOST": host_name(), "SGE_O_WORKDIR": str(Path.cwd())}
+
+
+def _requirements(asked: Asked) -> str:
+    """When a job may start at all; which host it starts on is the cell's business alone."""
+    terms = []
+    if asked.yes.get("r") is False:
+        terms.append("NumJobStarts == 0")
+    if "a" in asked.texts:
+        terms.append(f"time() >= {date_time(asked.texts['a'])}")
+    return " && ".join(terms) or "true"
+
+
+def _attributes(asked: Asked, work: Work) -> dict[str, str | int | bool | None]:
+    texts = asked.texts
+    rerun = asked.yes.get("r")
+    return {
+        cell.SCRIPT: work.script.text if work.script else None,
+        cell.SHELL: chosen(texts["S"], "S") if "S" in texts else None,
+        cell.DIRECT: work.script is None and asked.yes.get("shell") is False,
+        cell.ACCOUNT: texts.get("A"),
+        cell.OUTPUT_PATHS: texts.get("o"),
+        cell.ERROR_PATHS: texts.get("e"),
+        cell.INPUT_PATHS: texts.get("i"),
+        cell.MERGES: asked.yes.get("j"),
+        cell.DIRECTORY: "cwd" in asked.flags or "wd" in texts,
+        cell.MAIL_LIST: ",".join(asked.mail),
+        cell.RERUN: None if rerun is None else "ny"[rerun],
+        cell.NOT_BEFORE: date_time(texts["a"]) if "a" in texts else None,
+        cell.RESOURCES: _resources(asked.hard),
+        cell.SOFT_RESOURCES: _resources(asked.soft),
+        cell.QUEUES: asked.hard_queues,
+        cell.SOFT_QUEUES: asked.soft_queues,
+        cell.PROJECT: texts.get("P"),
+        cell.PARALLEL: texts.get("pe"),
+        cell.MASTER_QUEUES: texts.get("masterq"),
+    }
+
+
+def _resources(given: dict[str, str]) -> str:
+    return ",".join(f"{name}={value}" for name, value in given.items())
+
+
+def date_time(text: str) -> int:
+    """The instant of ``[[CC]YY]MMDDhhmm[.SS]`` in local time, epoch s. Raises Failure."""
+    digits, dot, seconds = text.partition(".")
+    form = {8: "%m%d%H%M", 10: "%y%m%d%H%M", 12: "%Y%m%d%H%M"}.get(len(digits))
+    try:
+        if form is None or not digits.isdecimal() or (dot and len(seconds) != 2):
+            raise ValueError(text)
+        year = str(time.localtime().tm_year) if len(digits) == 8 else ""
+        year_form = "%Y" if year else ""
+        return int(time.mktime(time.strptime(year + digits + (seconds or "00"), year_form + form + "%S")))
+    except ValueError:
+        problem = f'qsub: Wrong date/time format "{text}" specified to -a option'
+        raise Failure(f"\nInvalid format of date/hour-minute field.\n{problem}", BAD_VALUE) from None

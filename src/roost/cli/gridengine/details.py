@@ -1,0 +1,226 @@
+"""``qstat -j``: all that there is to say of a job, and why it waits."""
+
+from __future__ import annotations
+
+import pwd
+import sys
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from grp import getgrgid
+from typing import TYPE_CHECKING, Any, Final
+
+from roost.cli.gridengine import xml
+from roost.cli.gridengine.choosing import named, tasks_named
+from roost.cli.gridengine.errors import FAILED, Failure
+from roost.cli.gridengine.paths import told
+from roost.cli.gridengine.tables import date
+from roost.cli.gridengine.tasks import Task, ranges, slots_asked
+from roost.cli.pool import Refused
+from roost.model import cell_requests as cell
+from roost.model.command_line import arguments_of, environment_of
+from roost.wire.ads import ad_from
+from roost.wire.requests import central, queue
+
+if TYPE_CHECKING:
+    from roost.classad import ClassAd
+    from roost.cli.pool import Pool
+
+_LINE: Final = "=" * 62
+_INFO: Final = "scheduling info:"
+#: What of the environment tells of the submitter, in the order in which it is shown.
+_ORIGIN: Final = {
+    "SGE_O_HOME": "sge_o_home", "SGE_O_LOGNAME": "sge_o_log_name", "SGE_O_PATH": "sge_o_path",
+    "SGE_O_SHELL": "sge_o_shell", "SGE_O_TZ": "sge_o_tz", "SGE_O_WORKDIR": "sge_o_workdir", "SGE_O_HOST": "sge_o_host",
+}  # fmt: skip
+#: Time until a new job must have been seen by a scheduling run, s.
+_NEW_S: Final = 2.0
+_LOOK_S: Final = 0.1
+
+
+def show(pool: Pool, identifiers: Sequence[str], *, as_xml: bool) -> int:
+    """Print the jobs; the exit status."""
+    if not identifiers:
+        raise Failure("qstat: -j without a job is not possible in a Roost pool: name jobs; `-j '*'` names all")
+    wanted = named(identifiers, "qstat")
+    found = tasks_named(pool, wanted)
+    missing = [each.written for each, tasks in zip(wanted, found, strict=True) if not tasks]
+    if missing:
+        if as_xml:
+            sys.stdout.write(xml.unknown(missing))
+            return 0
+        raise Failure(f"Following jobs do not exist: \n{', '.join(missing)}", FAILED)
+    if as_xml:
+        raise Failure(
+            "qstat: -j with -xml is not possible in a Roost pool yet; `roost queue --long --json` prints jobs"
+        )
+    jobs: dict[int, list[Task]] = {}
+    for tasks in found:
+        for task in tasks:
+            of = jobs.setdefault(task.job, [])
+            if task not in of:
+                of.append(task)
+    for some in jobs.values():
+        sys.stdout.write(f"{_LINE}\n")
+        sys.stdout.writelines(
+            f"{name + ':':<{23 if name == _PARALLEL else 28}}{value}\n" for name, value in _lines(pool, some)
+        )
+        sys.stdout.writelines(_behind(pool, some))
+    return 0
+
+
+#: Its value begins in a column of its own.
+_PARALLEL: Final = "parallel environment"
+
+
+def _lines(pool: Pool, tasks: Sequence[Task]) -> Iterator[tuple[str, object]]:
+    """The names and values of a job."""
+    first = tasks[0]
+    (row,) = pool.ask(queue.Query(jobs=(f"{first.job}.{first.proc}",))) or [{}]
+    ad = ad_from(row)
+    environment = environment_of(ad)
+    yield "job_number", first.job
+    if ad.get(cell.SCRIPT) is not None:
+        yield "exec_file", f"job_scripts/{first.job}"
+    yield "submission_time", time.ctime(first.submitted)
+    yield "owner", first.owner
+    yield from _account(first.owner)
+    yield from ((called, environment[name]) for name, called in _ORIGIN.items() if environment.get(name))
+    if ad.get(cell.NOT_BEFORE) is not None:
+        yield "execution_time", time.ctime(_number(ad, cell.NOT_BEFORE))
+    yield "account", ad.get(cell.ACCOUNT) or "sge"
+    if ad.get(cell.DIRECTORY) is True:
+        yield "cwd", ad.get("Iwd")
+    if ad.get(cell.ERROR_PATHS):
+        yield "stderr_path_list", told(str(ad.get(cell.ERROR_PATHS)))
+    if ad.get(cell.MERGES) is True:
+        yield "merge", "y"
+    yield from _given(ad, {"hard resource_list": cell.RESOURCES, "soft resource_list": cell.SOFT_RESOURCES})
+    host = environment.get("SGE_O_HOST", "")
+    yield "mail_list", ad.get(cell.MAIL_LIST) or f"{first.owner}@{host}".rstrip("@")
+    yield "notify", "FALSE"
+    yield "job_name", first.name
+    for called, name in (("stdout_path_list", cell.OUTPUT_PATHS), ("stdin_path_list", cell.INPUT_PATHS)):
+        if ad.get(name):
+            yield called, told(str(ad.get(name)))
+    if _number(ad, "JobPrio"):
+        yield "priority", ad.get("JobPrio")
+    yield "jobshare", 0
+    yield from _given(
+        ad, {"hard_queue_list": cell.QUEUES, "soft_queue_list": cell.SOFT_QUEUES, "restart": cell.RERUN,
+             "project": cell.PROJECT}
+    )  # fmt: skip
+    if ad.get(cell.SHELL):
+        yield "shell_list", f"NONE:{ad.get(cell.SHELL)}"
+    own = {name: value for name, value in environment.items() if name not in _ORIGIN and not name.startswith("SGE_O_")}
+    yield "env_list", ",".join(f"{name}={value or 'NONE'}" for name, value in ({"TERM": ""} | own).items())
+    words = arguments_of(ad)
+    if words:
+        yield "job_args", ",".join(words)
+    yield from _given(ad, {"master hard queue_list": cell.MASTER_QUEUES})
+    yield "script_file", ad.get("Cmd")
+    if asked := slots_asked(first.ad):
+        yield _PARALLEL, f"{str(ad.get(cell.PARALLEL)).partition(' ')[0]} range: {ranges(asked)}"
+    yield from _relatives(pool, first)
+    if first.tasks:
+        yield "job-array tasks", "{}-{}:{}".format(*first.tasks)
+    if _number(ad, "JobMaterializeLimit"):
+        yield "maximum concurrency", ad.get("JobMaterializeLimit")
+    yield "binding", "NONE"
+    yield "job_type", "NONE" if ad.get(cell.SCRIPT) is not None else "binary"
+
+
+def _relatives(pool: Pool, task: Task) -> Iterator[tuple[str, object]]:
+    """The jobs that it waits for, and those that wait for it."""
+    if task.ad.get(cell.PREDECESSORS_ASKED):
+        yield "jid_predecessor_list (req)", task.ad[cell.PREDECESSORS_ASKED]
+    if task.after:
+        jobs = tuple(map(str, task.after))
+        present = {int(row["ClusterId"]) for row in pool.ask(queue.Query(jobs=jobs, projection=("ClusterId",)))}
+        if left := [str(number) for number in task.after if number in present]:
+            yield "jid_predecessor_list", ",".join(left)
+    waiting = pool.ask(queue.Query(constraint=f"{cell.PREDECESSORS} isnt undefined", projection=_RELATED))
+    found = {int(row["ClusterId"]): str(row[cell.PREDECESSORS]).split(",") for row in waiting}
+    if followers := [str(number) for number, after in sorted(found.items()) if str(task.job) in after]:
+        yield "jid_successor_list", ",".join(followers)
+
+
+_RELATED: Final = ("ClusterId", cell.PREDECESSORS)
+
+
+def _given(ad: ClassAd, names: Mapping[str, str]) -> Iterator[tuple[str, object]]:
+    yield from ((called, ad.get(name)) for called, name in names.items() if ad.get(name))
+
+
+def _account(owner: str) -> Iterator[tuple[str, object]]:
+    """The numbers of a user, where this machine knows the user."""
+    try:
+        account = pwd.getpwnam(owner)
+    except KeyError:
+        return
+    yield "uid", account.pw_uid
+    try:
+        yield "group", getgrgid(account.pw_gid).gr_name
+    except KeyError:
+        yield "group", account.pw_gid
+    yield "gid", account.pw_gid
+
+
+def _number(ad: ClassAd, name: str) -> float:
+    value = ad.eval(name)
+    return value if isinstance(value, int | float) else 0
+
+
+def _behind(pool: Pool, tasks: Sequence[Task]) -> Iterator[str]:
+    """What became of the tasks, and why those that wait do."""
+    running = [task for task in tasks if task.runs]
+    if running:
+        rows = pool.ask(queue.Query(jobs=tuple(f"{task.job}.{task.proc}" for task in running), projection=_USED))
+        by_proc: dict[int, Mapping[str, Any]] = {int(row["ProcId"]): row for row in rows}
+        for task in running:
+            yield _usage(task, by_proc.get(task.proc, {}))
+    for task in tasks:
+        if task.is_error:
+            reason = task.ad.get("HoldReason") or "?"
+            yield f"error reason {task.number or 1:>10}:      {date(task.started or task.submitted)} {reason}\n"
+    for at, sentence in enumerate(dict.fromkeys(_reasons(pool, tasks))):
+        yield f"{'' if at else _INFO:<28}{sentence}\n"
+
+
+_USED: Final = ("ProcId", "RemoteUserCpu", "RemoteSysCpu", "ResidentSetSize", "ImageSize")
+
+
+def _usage(task: Task, row: Mapping[str, Any]) -> str:
+    """CPU time and memory of a task that runs; what a machine does not measure is not available."""
+    cpu = int(sum(float(row.get(name) or 0) for name in ("RemoteUserCpu", "RemoteSysCpu")))
+    clock = f"{cpu // 3600:02}:{cpu // 60 % 60:02}:{cpu % 60:02}"
+    memory = row.get("ImageSize")
+    size = f"{memory / 1024:.3f}M" if isinstance(memory, int) and memory else "N/A"
+    return f"usage {task.number or 1:>9}:{'':12}cpu={clock}, mem=N/A, io=N/A, vmem={size}, maxvmem={size}\n"
+
+
+def _reasons(pool: Pool, tasks: Sequence[Task]) -> Iterator[str]:
+    waiting = next((task for task in tasks if not task.runs and not task.holds and not task.is_error), None)
+    if waiting is not None and waiting.status == 1:
+        yield from _why(pool, f"{waiting.job}.{waiting.proc}")
+    if any(task.holds.rstrip("j") for task in tasks):
+        yield "Job is in hold state"
+    if any(task.is_error for task in tasks):
+        yield "Job is in error state"
+
+
+def _why(pool: Pool, job: str) -> Iterator[str]:
+    """The sentences of the last scheduling run; of a job that is new, of the run that sees it."""
+    until = time.monotonic() + _NEW_S
+    while True:
+        try:
+            asked = pool.ask(queue.Autocluster(job=job))
+        except Refused:
+            # It has left meanwhile.
+            return
+        record = pool.ask(
+            central.ExplainJob(schedd=asked.schedd, submitter=asked.submitter, autocluster=asked.autocluster)
+        )
+        if record is not None or asked.claim is not None or time.monotonic() > until:
+            yield from ((record or {}).get("cell") or {}).get("reasons", ())
+            return
+        time.sleep(_LOOK_S)

@@ -1,0 +1,44 @@
+"""From the name of a command to its module, and the edge around it: streams, messages, exit statuses."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Sequence
+from importlib import import_module
+from typing import NoReturn
+
+from roost.cli.gridengine.errors import Failure
+from roost.cli.gridengine.names import COMMANDS
+from roost.cli.leaving import leave_with
+
+
+def main(name: str, arguments: Sequence[str]) -> int:
+    """Run a command of Grid Engine's; its exit status."""
+    if name not in COMMANDS:
+        sys.stderr.write(f"roost has no command {name or '(none)'}: it knows {', '.join(COMMANDS)}\n")
+        return 1
+    from roost.cli.terminal import guarded
+
+    return guarded(lambda: _run(name, list(arguments)), prefix=name, bad=1)
+
+
+def run_and_leave(name: str, arguments: Sequence[str]) -> NoReturn:
+    """Run a command as a process of its own, and end it at once."""
+    leave_with(main, name, arguments)
+
+
+def _run(name: str, arguments: list[str]) -> int:
+    module = import_module(f"roost.cli.gridengine.{COMMANDS[name]}")
+    if arguments[:1] == ["-help"]:
+        from roost.cli.gridengine.options import usage
+
+        sys.stdout.write(usage(name, getattr(module, "OPTIONS_OF", {}).get(name, module.OPTIONS)))
+        return 0
+    run: Callable[[str, list[str]], int] = module.run
+    try:
+        return run(name, arguments)
+    except Failure as failure:
+        sys.stdout.flush()
+        sys.stderr.write(f"{str(failure).rstrip(os.linesep)}\n")
+        return failure.status

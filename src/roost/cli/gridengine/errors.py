@@ -1,0 +1,25 @@
+"""How a command ends when it cannot do what was asked: words on standard error, and Grid Engine's exit statuses."""
+
+from __future__ import annotations
+
+from typing import Final
+
+#: Exit statuses of Grid Engine 8.1.9, as they were seen.
+FAILED: Final = 1
+USAGE: Final = 2
+NO_INPUT: Final = 4
+BAD_VALUE: Final = 7
+NO_SCRIPT: Final = 14
+
+
+class Failure(Exception):
+    """Ends a command; the text is printed as it is."""
+
+    def __init__(self, text: str, status: int = FAILED) -> None:
+        super().__init__(text)
+        self.status = status
+
+
+def rejected(text: str) -> Failure:
+    """A submission that is not taken."""
+    return Failure(f"Unable to run job: {text}\nExiting.")

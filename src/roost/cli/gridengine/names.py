@@ -1,0 +1,17 @@
+"""The commands that there are, and the module of each."""
+
+from __future__ import annotations
+
+from typing import Final
+
+COMMANDS: Final = {
+    "qsub": "qsub",
+    "qstat": "qstat",
+    "qdel": "acting",
+    "qhold": "acting",
+    "qrls": "acting",
+    "qmod": "qmod",
+    "qhost": "qhost",
+    "qselect": "qselect",
+    "qconf": "qconf",
+}

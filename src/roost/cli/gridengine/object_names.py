@@ -1,0 +1,41 @@
+"""Names that a job may have."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from roost.cli.gridengine.errors import USAGE, Failure, rejected
+
+#: Signs that Grid Engine refuses, in its order, with its words.
+_SIGNS: Final = {
+    "@": "At ('@')",
+    ":": "Colon (':')",
+    "*": "Asterisk ('*')",
+    "?": "Questionmark ('?')",
+    "\\": "Backslash ('\\')",
+    "\n": "Newline ('\\n')",
+    "\t": "Tabulator ('\\t')",
+    "\r": "Carriage return ('\\r')",
+}
+_KEYWORDS: Final = frozenset(("NONE", "ALL", "TEMPLATE"))
+#: Longest name, characters.
+LENGTH_MAX: Final = 512
+
+
+def check_name(name: str) -> None:
+    """Raise Failure for a name that a job cannot have."""
+    if "/" in name:
+        raise Failure("qsub: argument to -N option must not contain / ", USAGE)
+    if not name:
+        raise rejected("job rejected cause there is no job_name in the request")
+    if name[0].isdigit():
+        raise rejected(f'denied: "{name}" is not a valid object name (cannot start with a digit)')
+    for sign, called in _SIGNS.items():
+        if sign in name:
+            raise rejected(f"{called} not allowed in objectname")
+    if any(sign.isspace() or not sign.isprintable() for sign in name):
+        raise rejected(f'denied: "{name}" is not a valid object name (blanks are not allowed)')
+    if name.upper() in _KEYWORDS:
+        raise rejected(f'Keyword ("{name.upper()}") not allowed as objectname')
+    if len(name) > LENGTH_MAX:
+        raise rejected(f"denied: the name of the job is longer than {LENGTH_MAX} characters")

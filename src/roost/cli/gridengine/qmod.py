@@ -1,0 +1,294 @@
+"""``qmod``: states of queue instances and of jobs."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from roost.cli.gridengine.asking import ask
+from roost.cli.gridengine.choosing import Named, named, tasks_named
+from roost.cli.gridengine.errors import FAILED, Failure
+from roost.cli.gridengine.options import Option, usage
+from roost.cli.gridengine.qstat import with_causes
+from roost.cli.gridengine.selecting import select
+from roost.cli.gridengine.tasks import Task
+from roost.model import cell_requests as cell
+from roost.runtime.home import host_name
+from roost.schedd.status import JobStatus
+from roost.wire.requests import queue
+from roost.wire.requests.cell import ChangeInstances
+
+if TYPE_CHECKING:
+    from roost.cli.pool import Pool
+
+_QUEUES: Final = "wc_queue_list"
+_JOBS: Final = "job_list"
+_BOTH: Final = "job_wc_queue_list"
+OPTIONS: Final = (
+    Option("c", "clear error state", _BOTH),
+    Option("cj", "clear job error state", _JOBS),
+    Option("cq", "clear queue error state", _QUEUES),
+    Option("d", "disable", _QUEUES),
+    Option("e", "enable", _QUEUES),
+    Option("f", "force action: reschedule jobs that their queue would not"),
+    Option("r", "reschedule jobs (running in queue)", _BOTH),
+    Option("rj", "reschedule jobs", _JOBS),
+    Option("rq", "reschedule all jobs in a queue", _QUEUES),
+    Option("s", "suspend", _BOTH),
+    Option("sj", "suspend jobs", _JOBS),
+    Option("sq", "suspend queues", _QUEUES),
+    Option("us", "unsuspend", _BOTH),
+    Option("usj", "unsuspend jobs", _JOBS),
+    Option("usq", "unsuspend queues", _QUEUES),
+)
+_TAKES: Final = {option.name: option.takes for option in OPTIONS}
+#: Option to what the instance is asked to become, and how that is called.
+_STATES: Final = {
+    "c": ("clear", "no error"), "d": ("disable", "disabled"), "e": ("enable", "enabled"),
+    "s": ("suspend", "suspended"), "us": ("resume", "unsuspended"),
+}  # fmt: skip
+_NUMBER: Final = re.compile(r"\d+(\.\d+(-\d+(:\d+)?)?)?\Z")
+#: Codes with which a queue refuses to act on another user's job.
+_DENIED: Final = "permission-denied"
+
+
+class _Order(NamedTuple):
+    """What to do to one thing."""
+
+    #: c, d, e, r, s or us
+    verb: str
+    #: A queue or queue instance, with wildcards; "" for jobs.
+    queue: str = ""
+    job: Named | None = None
+    #: What is said of a thing that is not there.
+    absent: str = ""
+
+
+def run(name: str, arguments: list[str]) -> int:
+    """Run ``qmod``."""
+    if not arguments:
+        raise Failure(f"{usage(name, OPTIONS)}ERROR! no option argument")
+    orders = list(_orders(arguments))
+    force = "-f" in arguments
+    return ask(name, lambda pool: _Work(pool, force=force).all_of(orders))
+
+
+def _orders(arguments: Sequence[str]) -> Iterator[_Order]:
+    """What the command line asks for. Raises Failure."""
+    at = 0
+    while at < len(arguments):
+        word = arguments[at]
+        option = word[1:]
+        if not word.startswith("-") or option not in _TAKES:
+            raise Failure(f'{usage("qmod", OPTIONS)}invalid option argument "{word}"')
+        end = at = at + 1
+        # -t belongs to the job before it.
+        while end < len(arguments) and (not arguments[end].startswith("-") or arguments[end] == "-t"):
+            end += 1
+        words, takes = arguments[at:end], _TAKES[option]
+        if bool(words) != bool(takes):
+            raise Failure(
+                f"{word} option must have argument"
+                if takes
+                else f'{usage("qmod", OPTIONS)}invalid option argument "{words[0]}"'
+            )
+        yield from _named(option, takes, words)
+        at = end
+
+
+def _named(option: str, takes: str, words: Sequence[str]) -> Iterator[_Order]:
+    if takes == _QUEUES:
+        verb = option.removesuffix("q")
+        parts = (part for word in words for part in word.split(",") if part)
+        yield from (_Order(verb, queue=part, absent=f'invalid queue "{part}"') for part in parts)
+        return
+    verb = option.removesuffix("j") if takes == _JOBS else option
+    at = 0
+    while at < len(words):
+        word = words[at]
+        count = 3 if words[at + 1 : at + 2] == ["-t"] else 1
+        if word[:1].isdigit() and not _NUMBER.match(word):
+            raise Failure(f'ERROR! "{word}" is an invalid job-task identifier')
+        as_job = takes == _JOBS or word[:1].isdigit()
+        kinds = "queue" if takes == _BOTH and verb in ("c", "r") else "queue or job"
+        absent = f'invalid {kinds} "{word}"'
+        if not as_job:
+            yield _Order(verb, queue=word, absent=absent)
+        else:
+            # A comma is not a sign between jobs here.
+            job = Named(word) if "," in word else named(words[at : at + count], "qmod")[0]
+            yield _Order(verb, job=job, absent=absent)
+        at += count
+
+
+class _Work:
+    """The orders of one command line, one after the other."""
+
+    def __init__(self, pool: Pool, *, force: bool) -> None:
+        self._pool = pool
+        self._force = force
+        self._who = f"{pool.user}@{host_name()}"
+
+    def all_of(self, orders: Sequence[_Order]) -> int:
+        """Carry them out; the exit status."""
+        return max([self._one(order) for order in orders], default=0)
+
+    def _one(self, order: _Order) -> int:
+        if order.job is None and order.verb == "r":
+            return self._reschedule_queue(order)
+        if order.job is None:
+            return self._instances(order)
+        (found,) = tasks_named(self._pool, [order.job])
+        if not found:
+            return _said(order.absent)
+        tasks = with_causes(self._pool, found)
+        match order.verb:
+            case "c":
+                return self._clear(tasks)
+            case "r":
+                return self._each_running(tasks, self._reschedule)
+            case "s":
+                return self._each_running(tasks, self._suspend)
+            case _:
+                return self._each_running(tasks, self._resume)
+
+    # -- queue instances -----------------------------------------------------------------------------------------------
+
+    def _instances(self, order: _Order) -> int:
+        action, called = _STATES[order.verb]
+        status = 0
+        for row in self._pool.ask(ChangeInstances(action=action, names=(order.queue,))):  # type: ignore[arg-type]
+            match row.outcome:
+                case "unknown":
+                    status = _said(order.absent)
+                case "denied":
+                    status = _said(f'{self._pool.user} - you have no permission to modify queue "{row.name}"')
+                case _ if self._force:
+                    _said(f'{self._who} forced state change of "{row.name}" ({called})')
+                case "changed":
+                    _said(f'{self._who} changed state of "{row.name}" ({called})')
+                case _:
+                    _said(f'Queue instance "{row.name}" is already in the specified state: {called}')
+        return status
+
+    def _reschedule_queue(self, order: _Order) -> int:
+        instances = select(self._pool, {"q": [order.queue]})
+        if not instances:
+            return _said(order.absent)
+        (present,) = tasks_named(self._pool, [Named("*")])
+        status = 0
+        for instance in instances:
+            tasks = [task for task in present if instance.name in task.grants]
+            denied = f'you have no permission to reschedule jobs of queue instance "{instance.name}"'
+            status = max([status, *(self._reschedule(task, denied) for task in tasks)])
+        return status
+
+    # -- jobs ----------------------------------------------------------------------------------------------------------
+
+    def _each_running(self, tasks: Sequence[Task], do: Callable[[Task], int]) -> int:
+        status = 0
+        waiting = [task for task in tasks if not task.runs]
+        for job in dict.fromkeys(task.job for task in waiting):
+            _say_waiting([task for task in waiting if task.job == job])
+        for task in tasks:
+            if task.runs:
+                status = max(status, do(task))
+        return status
+
+    def _act(self, action: queue.Action, task: Task, denied: str = "") -> str | None:
+        """Act upon a task: None if that was done, "" if its owner or an operator would have to, which is told."""
+        refused = self._pool.ask(
+            queue.Act(action=action, jobs=(f"{task.job}.{task.proc}",), reason=f"by user {self._pool.user}")
+        ).refused
+        why = next(iter(refused.values()), None)
+        if why == _DENIED:
+            words = denied or f'you have no permission to modify job "{task.job}"'
+            _said(f"{self._pool.user} - {words}")
+            return ""
+        return why
+
+    def _suspend(self, task: Task) -> int:
+        if task.state.endswith("s"):
+            return _said(f"{self._pool.user} - {_called(task)} is already suspended", 0)
+        if task.status == JobStatus.SUSPENDED:
+            return _complain(f"{_called(task)} stands still with its queue, and cannot be suspended a second time")
+        return self._done(
+            self._act("suspend", task),
+            f"{self._pool.user} - {'forced suspension of' if self._force else 'suspended'} {_called(task)}",
+            f"{_called(task)} no longer runs",
+        )
+
+    def _resume(self, task: Task) -> int:
+        if not task.state.endswith("s"):
+            return _said(f"{self._pool.user} - {_called(task)} is already unsuspended", 0)
+        return self._done(
+            self._act("continue", task),
+            f"{self._who} forced unsuspension of {_called(task)}"
+            if self._force
+            else f"{self._pool.user} - unsuspended {_called(task)}",
+            f"{_called(task)} no longer runs",
+        )
+
+    def _reschedule(self, task: Task, denied: str = "") -> int:
+        if task.ad.get(cell.RERUN) == "n":
+            if self._force:
+                return _complain(f"{_called(task)} was submitted with -r n, and a pool does not run it a second time")
+            words = f"The {_called(task)} is running in queue none where jobs are not rerunable."
+            return _said(words, 0)
+        host = task.instance.partition("@")[2]
+        return self._done(
+            self._act("vacate-fast", task, denied),
+            f"{'Forced' if self._force else 'Pushed'} rescheduling of {_called(task)} on host {host}",
+            f"{_called(task)} no longer runs",
+        )
+
+    def _clear(self, tasks: Sequence[Task]) -> int:
+        status = 0
+        told: set[int] = set()
+        for task in tasks:
+            if task.is_error:
+                status = max(status, self._clear_one(task))
+            elif task.runs:
+                what = _called(task)
+                status = max(status, _said(f"{what[0].upper()}{what[1:]} is not in error state"))
+            elif task.job not in told:
+                told.add(task.job)
+                _say_waiting([one for one in tasks if one.job == task.job])
+        return status
+
+    def _clear_one(self, task: Task) -> int:
+        if task.holds.strip("j"):
+            return _complain(f"{_called(task)} is on hold as well; take the hold away with qrls first")
+        words = f"{self._who} cleared error state of {_called(task)}"
+        status = self._done(self._act("release", task), words, f"{_called(task)} is no longer in error state")
+        # Grid Engine 8.1.9 ends with 1 when it has cleared a job.
+        return max(status, FAILED)
+
+    def _done(self, why: str | None, words: str, gone: str) -> int:
+        if why is None:
+            return _said(words, 0)
+        return FAILED if why == "" else _complain(gone)
+
+
+def _called(task: Task) -> str:
+    return f"job-array task {task.job}.{task.number}" if task.tasks else f"job {task.job}"
+
+
+def _say_waiting(tasks: Sequence[Task]) -> None:
+    """What is said of tasks that would have to run. Grid Engine calls a job without tasks a task here."""
+    first = tasks[0]
+    what = f"job {first.job}" if len(tasks) > 1 else f"job-array task {first.job}.{first.number or 1}"
+    _said(f"Modify operation can not be applied on {what} in pending/hold state", 0)
+
+
+def _said(words: str, status: int = FAILED) -> int:
+    sys.stdout.write(f"{words}\n")
+    return status
+
+
+def _complain(words: str) -> int:
+    sys.stdout.flush()
+    sys.stderr.write(f"{words}\n")
+    return FAILED

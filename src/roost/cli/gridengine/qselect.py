@@ -1,0 +1,40 @@
+"""``qselect``: the names of queue instances."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Final
+
+from roost.cli.gridengine.asking import ask
+from roost.cli.gridengine.errors import FAILED, Failure
+from roost.cli.gridengine.options import Option, taken, usage
+from roost.cli.gridengine.selecting import Wanted, select, wanted_by
+
+if TYPE_CHECKING:
+    from roost.cli.pool import Pool
+
+OPTIONS: Final = (
+    Option("l", "request the given resources", "resource_list"),
+    Option("pe", "select only queues with one of these parallel environments", "pe_list"),
+    Option("q", "print information on given queue", "wc_queue_list"),
+    Option("qs", "selects queues which are in the given state(s)", "{a|c|d|o|s|u|A|C|D|E|S}"),
+    Option("U", "select only queues where these users have access", "user_list"),
+)
+
+
+def run(name: str, arguments: list[str]) -> int:
+    """Run ``qselect``."""
+    try:
+        given, rest = taken(name, arguments, OPTIONS)
+    except Failure as failure:
+        raise Failure(f"{usage(name, OPTIONS)}{str(failure).removeprefix('qselect: ')}") from None
+    if rest:
+        raise Failure(f'{usage(name, OPTIONS)}invalid option argument "{rest[0]}"')
+    wanted = wanted_by(given)
+    return ask(name, lambda pool: _print(pool, wanted))
+
+
+def _print(pool: Pool, wanted: Wanted) -> int:
+    found = select(pool, wanted)
+    sys.stdout.writelines(f"{one.name}\n" for one in found)
+    return 0 if found else FAILED

@@ -1,0 +1,295 @@
+"""``qstat``: jobs, queue instances with their jobs, one job in detail."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING, Final
+
+from roost.cli.gridengine import tables, xml
+from roost.cli.gridengine.asking import ask, cell_files
+from roost.cli.gridengine.errors import FAILED, Failure
+from roost.cli.gridengine.options import Option, taken, usage
+from roost.cli.gridengine.selecting import CHOOSING, Wanted, select, wanted_by
+from roost.cli.gridengine.tables import Listed, Look
+from roost.cli.gridengine.tasks import SHOWN, Task, grouped, tasks_of, with_predecessors
+from roost.model import cell_requests as cell
+from roost.runtime.home import user_name
+from roost.schedd.status import JobStatus
+from roost.wire.requests import central, queue
+
+if TYPE_CHECKING:
+    from roost.cli.pool import Pool
+    from roost.gridengine.scheduling.patterns import QueuePatterns
+    from roost.wire.requests.central import CellPriority, QueueInstance
+
+_NOT_YET: Final = "Roost does not show it yet"
+
+OPTIONS: Final = (
+    Option("f", "queue instances with their jobs"),
+    Option("g", "c: a line for each cluster queue; d: a line for each task", "{c|d}"),
+    Option("j", "jobs in detail, by number, name or pattern", "job_identifier_list"),
+    Option("ne", "with -f: only queue instances with jobs"),
+    Option("ncb", "accepted: bindings are never shown"),
+    Option("pri", "what the priority is made of"),
+    Option("q", "only these queues and the jobs in them", "wc_queue_list"),
+    Option("r", "what each job requests"),
+    Option("s", "only jobs in these states", "{p|r|s|z|hu|ho|hs|hj|ha|h|a}"),
+    Option("u", "jobs of these users, by name or pattern; * for all (default: your own)", "user_list"),
+    Option("urg", "what the urgency is made of"),
+    Option("xml", "print XML"),
+    Option("explain", "reasons for states; `roost cell queues` prints them", "a|c|A|E", _NOT_YET),
+    Option("ext", "usage and tickets", "", _NOT_YET),
+    Option("F", "resources of queue instances", "", _NOT_YET),
+    Option("l", "queues with these resources", "resource_list"),
+    Option("pe", "queues with these parallel environments", "pe_list"),
+    Option("qs", "queues in these states", "{a|c|d|o|s|u|A|C|D|E|S}"),
+    Option("t", "usage of each task", "", _NOT_YET),
+    Option("U", "queues that these users may use", "user_list"),
+)
+
+_STATES: Final = re.compile(r"(?:h[uosadj]|[prszha])+\Z")
+_EACH: Final = re.compile(r"h[uosadj]|[prszha]")
+#: What letters of -s stand for.
+_ALL_HOLDS: Final = ("hu", "ho", "hs", "hj", "ha")
+#: Jobs that have left, at most; finished_jobs of the cell's configuration.
+_FINISHED: Final = re.compile(r"^finished_jobs\s+(\d+)", re.MULTILINE)
+
+
+class Query:
+    """What the command line asks for."""
+
+    def __init__(self, arguments: list[str]) -> None:
+        self.flags: set[str] = set()
+        self.users: list[str] = []
+        #: What chooses queue instances, by option.
+        self.wanted: Wanted = {}
+        self.states: set[str] = set()
+        self.group = ""
+        #: What -j names; None without it.
+        self.jobs: list[str] | None = None
+        # -j may stand alone.
+        words = [*arguments, ""] if arguments[-1:] == ["-j"] else arguments
+        try:
+            given, rest = taken("qstat", words, OPTIONS)
+        except Failure as failure:
+            raise _in_words_of_qstat(str(failure)) from None
+        if rest:
+            raise _wrong(f'invalid option argument "{rest[0]}"')
+        self.wanted = wanted_by(given)
+        for each in given:
+            match each.name:
+                case "u":
+                    self.users += [word for word in each.value.split(",") if word]
+                case name if name in CHOOSING:
+                    pass
+                case "s":
+                    self._take_states(each.value)
+                case "g":
+                    if each.value not in ("c", "d"):
+                        raise Failure(f"wrong character '{each.value[:1]}' for -g option", FAILED)
+                    self.group = each.value
+                case "j":
+                    self.jobs = [word for word in re.split(r"[,\s]+", each.value) if word]
+                case _:
+                    self.flags.add(each.name)
+
+    def _take_states(self, text: str) -> None:
+        if not _STATES.match(text):
+            raise _wrong("ERROR! wrong argument to -s option")
+        for letters in _EACH.findall(text):
+            if letters == "h":
+                self.states.update(_ALL_HOLDS)
+            elif letters == "a":
+                self.states.update(("p", "r", "s", "z"))
+            else:
+                self.states.add(letters)
+
+    @property
+    def look(self) -> Look:
+        """How jobs are listed."""
+        columns = next((name for name in ("pri", "urg") if name in self.flags), "")
+        return Look(columns=columns, requests="r" in self.flags, full="f" in self.flags)
+
+    def wants(self, task: Task) -> bool:
+        """Whether a task is listed."""
+        if not self._is_meant(task.owner):
+            return False
+        if not self.states:
+            return task.state != "z"
+        letters = {f"h{letter}" for letter in task.holds}
+        if task.state == "z":
+            return "z" in self.states
+        if not task.runs:
+            later = task.ad.get(cell.NOT_BEFORE) is not None
+            return "p" in self.states or bool(letters & self.states) or ("ha" in self.states and later)
+        stands = task.state[-1:] in ("s", "S", "T")
+        return "r" in self.states or ("s" in self.states and stands)
+
+    def _is_meant(self, owner: str) -> bool:
+        return any(fnmatchcase(owner, user) for user in self.users or (user_name(),))
+
+
+class Chosen:
+    """The queue instances that -q, -l, -pe, -qs and -U choose."""
+
+    def __init__(self, pool: Pool, wanted: Wanted) -> None:
+        self._pool = pool
+        self._reader: QueuePatterns | None = None
+        self.instances = select(pool, wanted)
+        self._names = {one.name for one in self.instances}
+
+    def _means(self, patterns: Iterable[str], instance: str) -> bool:
+        if self._reader is None:
+            from roost.gridengine.cell import read_cell
+            from roost.gridengine.scheduling.patterns import QueuePatterns
+
+            self._reader = QueuePatterns(read_cell(cell_files(self._pool)))
+        name, _, host = instance.partition("@")
+        return any(self._reader.queue(each, name) and self._reader.host(each, host) for each in patterns)
+
+    def has(self, task: Task) -> bool:
+        """Whether a task runs in one of them, or waits and does not ask for others."""
+        if task.runs:
+            return not self._names.isdisjoint(task.grants)
+        wanted = [word for word in str(task.ad.get(cell.QUEUES) or "").split(",") if word]
+        return any(not wanted or self._means(wanted, one.name) for one in self.instances)
+
+
+def _wrong(text: str) -> Failure:
+    return Failure(f"{usage('qstat', OPTIONS)}{text}", FAILED)
+
+
+def _in_words_of_qstat(text: str) -> Failure:
+    text = text.removeprefix("qstat: ")
+    return _wrong(text) if text.startswith("invalid") else Failure(text, FAILED)
+
+
+def run(name: str, arguments: list[str]) -> int:
+    """Run ``qstat``."""
+    query = Query(arguments)
+    if query.jobs is not None:
+        from roost.cli.gridengine.details import show
+
+        identifiers = query.jobs
+        return ask(name, lambda pool: show(pool, identifiers, as_xml="xml" in query.flags))
+    return ask(name, lambda pool: _list(pool, query))
+
+
+def _list(pool: Pool, query: Query) -> int:
+    write = sys.stdout.write
+    chosen = Chosen(pool, query.wanted) if query.wanted else None
+    if query.group == "c":
+        instances = _instances(pool, chosen)
+        if "xml" in query.flags:
+            write(xml.clusters(instances))
+        else:
+            sys.stdout.writelines(tables.cluster_lines(instances))
+        return 0
+    running, waiting, ended = _jobs(pool, query, chosen)
+    if "f" in query.flags:
+        instances = _instances(pool, chosen)
+        if "ne" in query.flags:
+            instances = [one for one in instances if any(one.name in each.task.grants for each in running)]
+        text = (
+            xml.full(instances, running, waiting) if "xml" in query.flags else _full(instances, running, waiting, query)
+        )
+        sys.stdout.writelines(text)
+    elif "xml" in query.flags:
+        write(xml.plain(running, [*waiting, *ended]))
+    elif running or waiting or ended:
+        look = query.look
+        write(tables.head(look))
+        sys.stdout.writelines(tables.line(each, look) for each in (*running, *waiting, *ended))
+    return 0
+
+
+def _instances(pool: Pool, chosen: Chosen | None) -> list[QueueInstance]:
+    return pool.ask(central.QueueInstances()) if chosen is None else chosen.instances
+
+
+def _jobs(pool: Pool, query: Query, chosen: Chosen | None) -> tuple[list[Listed], list[Listed], list[Listed]]:
+    """What is listed: tasks that run, that wait, and that have ended, each in order."""
+    # A pattern of users is applied here; names are the queue's business.
+    users = query.users or [user_name()]
+    owners = tuple(users) if not any(set(user) & set("*?[") for user in users) else ()
+    found = tasks_of(pool.ask(queue.Query(owners=owners, projection=SHOWN)))
+    found = with_predecessors(pool, found)
+    wanted = (task for task in found if task.state != "z" and query.wants(task))
+    tasks = with_causes(pool, [task for task in wanted if chosen is None or chosen.has(task)])
+    priorities = tables.of_priorities(pool.ask(central.CellPriorities())) if tasks else {}
+    none = tables.no_priority()
+
+    def priority(task: Task) -> CellPriority:
+        # Jobs that may not start are in no run.
+        return priorities.get(task.job, none) if task.runs or not (task.holds or task.is_error) else none
+
+    def place(task: Task) -> tuple[float, int, int, int]:
+        return -priority(task).priority, *task.order
+
+    running = sorted((task for task in tasks if task.runs), key=place)
+    waiting = sorted((task for task in tasks if not task.runs), key=place)
+    ended = _ended(pool, query, found) if "z" in query.states else []
+    return (
+        [Listed(task, _number(task), priority(task)) for task in running],
+        list(_waiting(waiting, query, priority)),
+        [Listed(task, _number(task), none) for task in ended],
+    )
+
+
+def with_causes(pool: Pool, tasks: list[Task]) -> list[Task]:
+    """The tasks, those that the cell suspends with the letters of what does: S for their queue, T for a threshold."""
+    slots = tuple(str(task.ad.get("RemoteHost")) for task in tasks if task.status == JobStatus.SUSPENDED)
+    if not slots:
+        return tasks
+    rows = pool.ask(central.Ads(kind="Machine", names=slots, projection=("Name", cell.SUSPENDERS), values=True))
+    causes = {row.get("Name"): frozenset(str(row.get(cell.SUSPENDERS) or "").split(",")) - {""} for row in rows}
+    return [_suspended(task, causes.get(task.ad.get("RemoteHost"), frozenset())) for task in tasks]
+
+
+def _suspended(task: Task, causes: frozenset[str]) -> Task:
+    if task.status != JobStatus.SUSPENDED or not causes:
+        return task
+    letters = ("S" if causes - {cell.Suspender.THRESHOLD} else "") + ("T" if cell.Suspender.THRESHOLD in causes else "")
+    return replace(task, state=task.state.removesuffix("s") + letters)
+
+
+def _number(task: Task) -> str:
+    return str(task.number) if task.tasks else ""
+
+
+def _waiting(tasks: Sequence[Task], query: Query, of: Callable[[Task], CellPriority]) -> Iterator[Listed]:
+    if query.group == "d":
+        yield from (Listed(task, _number(task), of(task)) for task in tasks)
+        return
+    for task, numbers in grouped(tasks):
+        yield Listed(task, numbers, of(task))
+
+
+def _ended(pool: Pool, query: Query, present: Iterable[Task]) -> list[Task]:
+    kept = _FINISHED.search(cell_files(pool).get("configurations/global", ""))
+    limit = int(kept[1]) if kept else 0
+    if not limit:
+        return []
+    rows = pool.ask(queue.History(projection=SHOWN, limit=limit))
+    past = [task for task in tasks_of(rows) if task.status == JobStatus.COMPLETED]
+    return sorted(
+        (task for task in (*past, *present) if task.state == "z" and query.wants(task)), key=lambda task: task.order
+    )
+
+
+def _full(
+    instances: Sequence[QueueInstance], running: Sequence[Listed], waiting: Sequence[Listed], query: Query
+) -> Iterator[str]:
+    look = query.look
+    if instances:
+        yield f"{tables.QUEUES_HEAD}\n"
+    for one in instances:
+        yield tables.instance_line(one)
+        yield from (tables.line(each, look, one.name) for each in running if one.name in each.task.grants)
+    if waiting:
+        yield tables.PENDING
+        yield from (tables.line(each, look) for each in waiting)

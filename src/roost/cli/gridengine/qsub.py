@@ -1,0 +1,120 @@
+"""``qsub``: submit a script, a command, or a script from standard input."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+from roost.cli.gridengine.asking import ask
+from roost.cli.gridengine.description import Work, plan_of
+from roost.cli.gridengine.errors import USAGE, Failure, rejected
+from roost.cli.gridengine.options import Given, taken
+from roost.cli.gridengine.qsub_options import OPTIONS, Asked, options_of
+from roost.cli.gridengine.request_files import request_files, words_of_file
+from roost.cli.gridengine.script import PREFIX, read_script
+from roost.cli.pool import Refused
+from roost.model import cell_requests as cell
+from roost.wire.requests import queue
+
+if TYPE_CHECKING:
+    from roost.cli.pool import Pool
+    from roost.schedd.submit.plan import ClusterPlan
+
+__all__ = ["OPTIONS", "run"]
+
+#: How deep files of options may name others.
+_DEPTH_MAX = 10
+
+
+def run(name: str, arguments: list[str]) -> int:
+    """Run ``qsub``."""
+    given, rest = _command_line(arguments)
+    asked, work = _read(given, rest)
+    asked.check()
+    events = asked.texts.get("m", "n")
+    if events != "n":
+        sys.stderr.write(f"qsub: the pool sends no mail: -m {events} has no effect\n")
+    called, plan = plan_of(asked, work)
+    return ask(name, lambda pool: _submit(pool, asked, called, plan))
+
+
+def _command_line(arguments: list[str], depth: int = 0) -> tuple[list[Given], list[str]]:
+    """The options, those of files that ``-@`` names among them, and what follows."""
+    given, rest = taken("qsub", arguments, OPTIONS)
+    found: list[Given] = []
+    for each in given:
+        if each.name != "@":
+            found.append(each)
+            continue
+        if depth >= _DEPTH_MAX:
+            raise Failure(f"qsub: -@ {each.value}: files name one another more than {_DEPTH_MAX} deep", USAGE)
+        try:
+            inside, more = _command_line(words_of_file_there(each.value), depth + 1)
+        except OSError as error:
+            raise Failure(f"qsub: -@ {each.value}: {error.strerror}", USAGE) from None
+        found += inside
+        rest = rest or more
+    return found, rest
+
+
+def words_of_file_there(path: str) -> list[str]:
+    """The options in a file that has to exist. Raises Failure and OSError."""
+    from pathlib import Path
+
+    Path(path).stat()
+    return words_of_file(Path(path))
+
+
+def _read(given: list[Given], rest: list[str]) -> tuple[Asked, Work]:
+    """What all places together ask for, and what is to be run."""
+    asked, command_line = Asked(), Asked()
+    command_line.take(given)
+    if "clear" not in command_line.flags:
+        for path in request_files():
+            asked.take(options_of(words_of_file(path), str(path)))
+    is_binary = command_line.yes.get("b", asked.yes.get("b", False))
+    if is_binary:
+        if not rest or rest[0] == "-":
+            raise Failure("qsub: command required for a binary job", USAGE)
+        asked.take(given)
+        return asked, Work(None, rest[0], tuple(rest[1:]))
+    script = read_script(rest[0] if rest else "")
+    prefix = command_line.texts.get("C", asked.texts.get("C", PREFIX))
+    asked.take(options_of(script.options(prefix), script.file))
+    asked.take(given)
+    return asked, Work(script, "", tuple(rest[1:]))
+
+
+def _follow(pool: Pool, plan: ClusterPlan, text: str) -> None:
+    """Have a job wait for the jobs that a list names now; those that are not in the queue are not waited for."""
+    from roost.cli.gridengine.choosing import named, tasks_named
+
+    found = tasks_named(pool, named([text], "qsub"), owners=[pool.user])
+    numbers = sorted({task.job for tasks in found for task in tasks})
+    plan.common[cell.PREDECESSORS_ASKED] = text
+    if numbers:
+        plan.common[cell.PREDECESSORS] = ",".join(map(str, numbers))
+
+
+def _submit(pool: Pool, asked: Asked, name: str, plan: ClusterPlan) -> int:
+    if asked.texts.get("hold_jid"):
+        _follow(pool, plan, asked.texts["hold_jid"])
+    try:
+        (taken_cluster,) = pool.ask(queue.Submit(clusters=(plan.to_data(),)))
+    except Refused as refused:
+        raise rejected(refused.answer.text or str(refused)) from None
+    number = taken_cluster.cluster
+    for warning in taken_cluster.warnings:
+        sys.stderr.write(f"qsub: warning: {warning}\n")
+    tasks = f"{number}.{'{}-{}:{}'.format(*asked.tasks)}" if asked.tasks else f"{number}"
+    if "terse" in asked.flags:
+        sys.stdout.write(f"{tasks}\n")
+    else:
+        kind = "job-array" if asked.tasks else "job"
+        sys.stdout.write(f'Your {kind} {tasks} ("{name}") has been submitted\n')
+    if not asked.yes.get("sync"):
+        return 0
+    from roost.cli.gridengine.waiting import wait_for
+
+    sys.stdout.flush()
+    return wait_for(pool, number, asked.tasks, is_terse="terse" in asked.flags)

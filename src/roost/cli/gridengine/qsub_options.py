@@ -1,0 +1,222 @@
+"""What `qsub` is asked for: options of request files, of the script and of the command line, the stronger last.
+
+Of most options the last one counts. ``-l`` and ``-v`` are put together by name and ``-M`` by address; ``-q`` of a
+stronger place replaces that of a weaker one, and within one place they are put together.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from roost.cli.gridengine.errors import BAD_VALUE, USAGE, Failure, rejected
+from roost.cli.gridengine.options import Given, Option, is_yes, taken
+
+_NOT_YET: Final = "Roost does not act on it yet; leave it out"
+_KEPT: Final = "the pool has no such thing; leave it out"
+
+OPTIONS: Final = (
+    Option("a", "do not start before this time, [[CC]YY]MMDDhhmm[.SS]", "date_time"),
+    Option("A", "account string", "account_string"),
+    Option("b", "the command is a program, not a script", "y[es]|n[o]"),
+    Option("C", 'prefix of options in the script; "" for none', "directive_prefix"),
+    Option("clear", "forget the options of request files"),
+    Option("cwd", "run in the present directory"),
+    Option("e", "file for standard error", "path_list"),
+    Option("h", "submit on hold (user hold)"),
+    Option("hard", "requests that follow must be met"),
+    Option("hold_jid", "start when these jobs have left; names mean your own jobs", "job_identifier_list"),
+    Option("i", "file for standard input", "file_list"),
+    Option("j", "write standard error to the file of standard output", "y[es]|n[o]"),
+    Option("l", "request resources", "resource_list"),
+    Option("M", "addresses for mail; the pool sends none", "mail_list"),
+    Option("masterq", "request queues for the master task of a parallel job", "wc_queue_list"),
+    Option("m", "when to send mail; only n acts, others are answered with a warning", "mail_options"),
+    Option("N", "name of the job", "name"),
+    Option("now", "only n is possible: start as soon as there is room", "y[es]|n[o]"),
+    Option("o", "file for standard output", "path_list"),
+    Option("P", "project", "project_name"),
+    Option("p", "priority, -1023 to 1024; operators may give a positive one", "priority"),
+    Option("pe", "parallel environment and slots, n[-[m]]|[-]m,...", "pe_name slot_range"),
+    Option("q", "request queues", "wc_queue_list"),
+    Option("R", "only n is possible: no reservation", "y[es]|n[o]"),
+    Option("r", "n: do not start the job a second time if its machine fails", "y[es]|n[o]"),
+    Option("S", "the shell that runs the job", "path_list"),
+    Option("shell", "n: with -b y, execute the command without a shell", "y[es]|n[o]"),
+    Option("soft", "requests that follow should be met"),
+    Option("sync", "wait for the job to end; exit with its exit status", "y[es]|n[o]"),
+    Option("t", "an array of tasks, n[-m[:s]]", "task_id_range"),
+    Option("tc", "number of tasks that run at once", "max_running_tasks"),
+    Option("terse", "print only the number of the job"),
+    Option("V", "give the job the whole environment of qsub"),
+    Option("v", "give the job these variables", "variable_list"),
+    Option("w", "only n is possible: do not verify that a queue would take the job", "e|w|n|v|p"),
+    Option("wd", "run in this directory", "working_directory"),
+    Option("@", "read options from a file", "file"),
+    *(Option(name, "job context", "context_list", _KEPT) for name in ("ac", "dc", "sc")),
+    Option("ar", "advance reservation", "ar_id", _NOT_YET),
+    Option("binding", "processor binding", "binding_instance", _NOT_YET),
+    Option("c", "when to checkpoint", "ckpt_selector", _NOT_YET),
+    Option("ckpt", "checkpointing environment", "ckpt_name", _NOT_YET),
+    Option("dl", "deadline", "date_time", _NOT_YET),
+    Option("hold_jid_ad", "wait for other arrays task by task", "job_identifier_list", _NOT_YET),
+    Option("js", "share of the share tree", "job_share", _NOT_YET),
+    Option("jsv", "job submission verifier", "jsv_url", _NOT_YET),
+    Option("notify", "warn the job before it is suspended or killed", "", _NOT_YET),
+    Option("ot", "override tickets", "tickets", _NOT_YET),
+    Option("verify", "print the job and submit nothing", "", _NOT_YET),
+)  # fmt: skip
+
+_TASKS: Final = re.compile(r"(\d+)(?:-(\d+)(?::(-?\d+))?)?\Z")
+_RANGE: Final = re.compile(r"\d+(-\d*)?\Z|-\d+\Z")
+_MAIL: Final = re.compile(r"[beasn]+\Z")
+
+
+@dataclass(slots=True)
+class Asked:
+    """What the options say; a list or a value that was not given is empty or None."""
+
+    flags: set[str] = field(default_factory=set)
+    #: Options of which the last counts, by name.
+    texts: dict[str, str] = field(default_factory=dict)
+    #: Options that say y or n, by name.
+    yes: dict[str, bool] = field(default_factory=dict)
+    hard: dict[str, str] = field(default_factory=dict)
+    soft: dict[str, str] = field(default_factory=dict)
+    hard_queues: str = ""
+    soft_queues: str = ""
+    #: Variables with their values; None for that of the environment.
+    variables: dict[str, str | None] = field(default_factory=dict)
+    mail: list[str] = field(default_factory=list)
+    #: First, last and step.
+    tasks: tuple[int, int, int] | None = None
+    priority: int = 0
+
+    def take(self, options: Sequence[Given]) -> None:
+        """Note the options of one place, which go before those noted so far. Raises Failure."""
+        soft = False
+        queues: dict[bool, list[str]] = {}
+        for each in options:
+            match each.name:
+                case "hard" | "soft":
+                    soft = each.name == "soft"
+                case "l":
+                    (self.soft if soft else self.hard).update(_pairs(each.value))
+                case "q":
+                    queues.setdefault(soft, []).append(each.value)
+                case "cwd" | "wd":
+                    self.flags -= {"cwd"}
+                    self.texts.pop("wd", None)
+                    if each.name == "cwd":
+                        self.flags.add("cwd")
+                    else:
+                        self.texts["wd"] = each.value
+                case _:
+                    self._take(each)
+        self.hard_queues = ",".join(queues.get(False, [])) or self.hard_queues
+        self.soft_queues = ",".join(queues.get(True, [])) or self.soft_queues
+
+    def _take(self, each: Given) -> None:
+        match each.name:
+            case "b" | "j" | "now" | "R" | "r" | "shell" | "sync":
+                self.yes[each.name] = is_yes("qsub", each)
+            case "v":
+                words = (word for word in each.value.split(",") if word)
+                pairs = (word.partition("=") for word in words)
+                self.variables.update({name: value if equals else None for name, equals, value in pairs})
+            case "M":
+                self.mail += [word for word in each.value.split(",") if word and word not in self.mail]
+            case "t":
+                self.tasks = _tasks(each.value)
+            case "p":
+                self.priority = _priority(each.value)
+            case "pe":
+                self.texts["pe"] = _parallel(*each.values)
+            case _ if each.values:
+                self.texts[each.name] = each.value
+            case _:
+                self.flags.add(each.name)
+
+    def check(self) -> None:
+        """Raise Failure for values that cannot act."""
+        if not _MAIL.match(self.texts.get("m", "n")):
+            raise Failure(f'qsub: Wrong mail options list format "{self.texts["m"]}" specified to -m option', BAD_VALUE)
+        verify = self.texts.get("w", "n")
+        if verify not in ("e", "w", "n", "v", "p"):
+            raise Failure(f'qsub: invalid option argument "-w {verify}"', BAD_VALUE)
+        for given, wanted, why in (
+            (f"-w {verify}", verify == "n", "it does not verify jobs; `qstat -j` tells why a job waits"),
+            ("-now y", not self.yes.get("now"), "its jobs wait until there is room"),
+            ("-R y", not self.yes.get("R"), "it makes no reservations"),
+        ):
+            if not wanted:
+                raise Failure(f"qsub: {given} is not possible in a Roost pool: {why}; leave it out", USAGE)
+        most = self.texts.get("tc")
+        if most is not None and not most.isdecimal():
+            raise Failure(f'qsub: invalid option argument "-tc {most}"', BAD_VALUE)
+
+
+def _pairs(text: str) -> dict[str, str]:
+    pairs = (word.partition("=") for word in text.split(",") if word)
+    return {name: value if equals else "TRUE" for name, equals, value in pairs}
+
+
+def _parallel(environment: str, amounts: str) -> str:
+    """The request for a parallel environment, as a job's ad has it."""
+    from roost.gridengine.pool.requests import slot_ranges
+
+    try:
+        slot_ranges(amounts)
+    except ValueError as problem:
+        word = next((word for word in amounts.split(",") if not _RANGE.match(word)), None)
+        if word is None:
+            raise rejected(f'"job" rejected: {problem}') from None
+        raise Failure(
+            f'qsub: Numerical value invalid!\nThe initial portion of string "{word}" contains no decimal number',
+            BAD_VALUE,
+        ) from None
+    return f"{environment} {amounts}"
+
+
+def _tasks(text: str) -> tuple[int, int, int]:
+    found = _TASKS.match(text)
+    if found is None:
+        raise Failure(
+            f'qsub: Numerical value invalid!\nThe initial portion of string "{text}" contains no decimal number',
+            BAD_VALUE,
+        )
+    first = int(found[1])
+    last, step = int(found[2] or first), int(found[3] or 1)
+    if step < 1:
+        raise Failure("qsub: Negative or zero step in range is not allowed", BAD_VALUE)
+    first, last = min(first, last), max(first, last)
+    if first == 0:
+        raise rejected("job rejected: 0 is an invalid task id")
+    return first, last, step
+
+
+def _priority(text: str) -> int:
+    try:
+        number = int(text)
+    except ValueError:
+        number = 1 << 20
+    if not -1023 <= number <= 1024:
+        raise Failure(f'qsub: invalid priority "{text}".  Must be an integer from -1023 to 1024', BAD_VALUE)
+    return number
+
+
+def options_of(words: Sequence[str], place: str) -> list[Given]:
+    """The options of a file or a script; other words there are told, as they act on nothing. Raises Failure."""
+    found: list[Given] = []
+    while words:
+        some, words = taken("qsub", words, OPTIONS)
+        found += some
+        if words and words[0].startswith("#"):
+            break
+        if words:
+            sys.stderr.write(f"qsub: {place}: {words[0]!r} is not an option and has no effect\n")
+            words = words[1:]
+    return found

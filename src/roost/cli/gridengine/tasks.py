@@ -1,0 +1,251 @@
+"""Tasks of jobs as `qstat` sees them: what the queue knows of a job, in Grid Engine's words and letters.
+
+A job is a cluster, and a task of an array a process of it; a cluster of several processes that `qsub` did not submit is
+an array from 1 on.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final
+
+from roost.model import cell_requests as cell
+from roost.model.codes import HoldCode
+from roost.schedd.status import JobStatus
+from roost.wire.requests import queue
+
+if TYPE_CHECKING:
+    from roost.cli.pool import Pool
+    from roost.gridengine.scheduling import Range
+
+#: Attributes that a task is read from.
+SHOWN: Final = (
+    "ClusterId", "ProcId", "JobStatus", "Owner", "Cmd", "QDate", "JobCurrentStartDate", "JobStartDate",
+    "JobCurrentStartExecutingDate", "NumJobStarts", "HoldReasonCode", "HoldReason", "JobPrio",
+    "RemoteHost", cell.NAME, cell.TASKS, cell.TASK, cell.HELD, cell.NOT_BEFORE, cell.PROJECT,
+    cell.RESOURCES, cell.SOFT_RESOURCES, cell.QUEUES, cell.SOFT_QUEUES, "JobBatchName", cell.PREDECESSORS,
+    cell.PREDECESSORS_ASKED, cell.RERUN, cell.PARALLEL, cell.MASTER_QUEUES,
+)  # fmt: skip
+_INSTANCE: Final = re.compile(r'Instance\s*=\s*"((?:[^"\\]|\\.)*)"', re.IGNORECASE)
+_ENVIRONMENT: Final = re.compile(r'\bEnvironment\s*=\s*"([^"]*)"', re.IGNORECASE)
+_GRANTS: Final = re.compile(r'AllGrants\s*=\s*"([^"]*)"', re.IGNORECASE)
+_OF_USERS: Final = (HoldCode.USER_REQUEST, HoldCode.SUBMITTED_ON_HOLD)
+_ON_MACHINE: Final = (JobStatus.RUNNING, JobStatus.TRANSFERRING_OUTPUT, JobStatus.SUSPENDED)
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """One task of a job, or the whole of a job without tasks."""
+
+    job: int
+    proc: int
+    #: 0 for a job without tasks.
+    number: int
+    #: First, last and step of the array; None for a job without tasks.
+    tasks: tuple[int, int, int] | None
+    name: str
+    owner: str
+    status: int
+    #: Grid Engine's letters.
+    state: str
+    #: Epoch s.
+    submitted: int
+    started: int
+    #: The queue instance that it runs in; "" while it waits.
+    instance: str
+    #: Holds: letters of `HOLDS`, and j for other jobs that have to leave first.
+    holds: str
+    ad: Mapping[str, Any]
+    #: Slots by queue instance, the master's first; empty while it waits.
+    grants: Mapping[str, int]
+
+    @property
+    def environment(self) -> str:
+        """The parallel environment that it got; "" for none."""
+        told = self.ad.get(cell.TASK)
+        text = told.get("expr", "") if isinstance(told, dict) else told
+        found = _ENVIRONMENT.search(text) if self.runs and isinstance(text, str) else None
+        return found[1] if found else ""
+
+    @property
+    def slots(self) -> int:
+        """Its slots; of a parallel job that waits the fewest that it asks for."""
+        if self.grants:
+            return sum(self.grants.values())
+        asked = slots_asked(self.ad)
+        return asked[0].low if asked else 1
+
+    @property
+    def runs(self) -> bool:
+        """Whether it has a slot."""
+        return bool(self.instance)
+
+    @property
+    def after(self) -> tuple[int, ...]:
+        """The jobs that have to leave before it starts."""
+        return tuple(int(word) for word in str(self.ad.get(cell.PREDECESSORS) or "").split(",") if word)
+
+    @property
+    def is_error(self) -> bool:
+        """Whether it is in error state."""
+        return "E" in self.state
+
+    @property
+    def order(self) -> tuple[int, int, int]:
+        """Its place among tasks of the same priority."""
+        return self.submitted, self.job, self.number
+
+
+def tasks_of(rows: Iterable[Mapping[str, Any]]) -> list[Task]:
+    """The tasks of rows of the queue."""
+    found = list(rows)
+    #: Of clusters that `qsub` did not submit: the number of the last process.
+    last: dict[int, int] = {}
+    for row in found:
+        last[row["ClusterId"]] = max(last.get(row["ClusterId"], 0), int(row["ProcId"]))
+    return [_task(row, last[row["ClusterId"]]) for row in found]
+
+
+def _task(row: Mapping[str, Any], last: int) -> Task:
+    status, proc = int(row.get("JobStatus", 1)), int(row["ProcId"])
+    range_ = array_of(row) or ((1, last + 1, 1) if last and cell.NAME not in row else None)
+    holds = held_by(row)
+    runs = status in _ON_MACHINE or (status == JobStatus.REMOVED and bool(row.get("RemoteHost")))
+    state = _state(row, status, holds, runs=runs)
+    started = row.get("JobCurrentStartDate") or row.get("JobStartDate") or 0
+    return Task(
+        job=int(row["ClusterId"]),
+        proc=proc,
+        number=0 if range_ is None else range_[0] + proc * range_[2],
+        tasks=range_,
+        name=name_of(row),
+        owner=str(row.get("Owner", "")),
+        status=status,
+        state=state,
+        submitted=int(row.get("QDate", 0)),
+        started=int(started),
+        instance=instance_of(row) if runs else "",
+        holds=holds,
+        ad=row,
+        grants=_grants(row) if runs else {},
+    )
+
+
+def name_of(row: Mapping[str, Any]) -> str:
+    """The name of a job."""
+    given = row.get(cell.NAME) or row.get("JobBatchName") or posixpath.basename(str(row.get("Cmd", "")))
+    return str(given)
+
+
+def array_of(row: Mapping[str, Any]) -> tuple[int, int, int] | None:
+    """First, last and step of the tasks of a job of `qsub`; None for a job without tasks."""
+    text = row.get(cell.TASKS)
+    if not isinstance(text, str):
+        return None
+    first, last, step = (int(word) for word in re.split("[-:]", text))
+    return first, last, step
+
+
+def ranges(asked: Iterable[Range]) -> str:
+    """Ranges of slots as Grid Engine prints them: two numbers in a row are not a range."""
+    return ",".join(
+        f"{low}-{high}" if high > low + 1 else f"{low},{high}" if high > low else f"{low}" for low, high in asked
+    )
+
+
+def slots_asked(row: Mapping[str, Any]) -> tuple[Range, ...]:
+    """The ranges of slots that a parallel job asks for; none for any other job."""
+    from roost.gridengine.pool.requests import parallel
+
+    text = row.get(cell.PARALLEL)
+    return parallel(text)[1] if isinstance(text, str) else ()
+
+
+def _grants(row: Mapping[str, Any]) -> Mapping[str, int]:
+    told = row.get(cell.TASK)
+    text = told.get("expr", "") if isinstance(told, dict) else told
+    found = _GRANTS.search(text) if isinstance(text, str) else None
+    if found is None:
+        return {instance_of(row): 1}
+    pairs = (word.rpartition("=") for word in found[1].split(","))
+    return {instance: int(slots) for instance, _, slots in pairs}
+
+
+def instance_of(row: Mapping[str, Any]) -> str:
+    """The queue instance of the task that a job has of the cell, or its slot where it has none."""
+    told = row.get(cell.TASK)
+    text = told.get("expr", "") if isinstance(told, dict) else told
+    found = _INSTANCE.search(text) if isinstance(text, str) else None
+    return found[1] if found else str(row.get("RemoteHost", ""))
+
+
+def held_by(row: Mapping[str, Any]) -> str:
+    """Holds of a job on hold."""
+    if row.get("JobStatus") != JobStatus.HELD:
+        return ""
+    return str(row.get(cell.HELD) or ("u" if row.get("HoldReasonCode") in _OF_USERS else ""))
+
+
+def _state(row: Mapping[str, Any], status: int, holds: str, *, runs: bool) -> str:
+    again = "R" if int(row.get("NumJobStarts") or 0) > (1 if runs else 0) else ""
+    match status:
+        case JobStatus.HELD:
+            error = "" if row.get("HoldReasonCode") in _OF_USERS else "E"
+            return f"{'h' if holds else ''}{error}{again if not error else ''}qw"
+        case JobStatus.REMOVED:
+            return "dr" if runs else "d"
+        case JobStatus.SUSPENDED:
+            return f"{again}s"
+        case JobStatus.RUNNING | JobStatus.TRANSFERRING_OUTPUT:
+            begun, started = row.get("JobCurrentStartExecutingDate"), row.get("JobCurrentStartDate") or 0
+            is_there = status != JobStatus.RUNNING or (begun is not None and begun >= started)
+            return f"{again}{'r' if is_there else 't'}"
+        case JobStatus.COMPLETED:
+            return "z"
+    return "Rq" if again else "qw"
+
+
+def with_predecessors(pool: Pool, tasks: Sequence[Task]) -> list[Task]:
+    """The tasks, those that wait for other jobs with that hold."""
+    wanted = {number for task in tasks if not task.runs for number in task.after}
+    if not wanted:
+        return list(tasks)
+    rows = pool.ask(queue.Query(jobs=tuple(map(str, sorted(wanted))), projection=("ClusterId",)))
+    present = {int(row["ClusterId"]) for row in rows}
+    return [_held_back(task) if not task.runs and present.intersection(task.after) else task for task in tasks]
+
+
+def _held_back(task: Task) -> Task:
+    state = task.state if task.state.startswith("h") else f"h{task.state}"
+    return replace(task, state=state, holds=f"{task.holds}j")
+
+
+# -- groups of waiting tasks -----------------------------------------------------------------------------------------
+
+
+def grouped(tasks: Sequence[Task]) -> Iterator[tuple[Task, str]]:
+    """The first of all waiting tasks of one job in one state, with the numbers of all, in the order they were in."""
+    found: dict[tuple[int, str], list[Task]] = {}
+    for task in tasks:
+        found.setdefault((task.job, task.state), []).append(task)
+    for some in found.values():
+        yield some[0], numbers([task.number for task in some]) if some[0].tasks else ""
+
+
+def numbers(given: Iterable[int]) -> str:
+    """Numbers of tasks as Grid Engine lists them: ``1-5:2`` for three or more with one step, else ``1,2``."""
+    rest, parts = sorted(given), list[str]()
+    while rest:
+        end = 1
+        step = rest[1] - rest[0] if len(rest) > 1 else 0
+        while end < len(rest) and rest[end] - rest[end - 1] == step:
+            end += 1
+        if end >= 3:
+            parts.append(f"{rest[0]}-{rest[end - 1]}:{step}")
+            rest = rest[end:]
+        else:
+            parts.append(str(rest.pop(0)))
+    return ",".join(parts)

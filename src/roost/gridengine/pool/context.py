@@ -1,0 +1,147 @@
+"""The context of a queue instance for one job: what the cell's queue, host and global configuration give it.
+
+=====================  ============================================================================================
+value                  where it comes from
+=====================  ============================================================================================
+limits                 the stricter of the queue's and of what the job asks for with `-l`; that of CPU time and of
+                       virtual memory times the slots of the job on the host; a soft limit is at most the hard one
+prolog, epilog         the queue's; if that is NONE, that of the host's configuration if it has the attribute, even as
+                       NONE, else that of the global configuration
+login_shells           that of the host's configuration, else that of the global one
+others                 the queue's, resolved for its host
+=====================  ============================================================================================
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import Final
+
+from roost.classad import ClassAd
+from roost.gridengine.cell import Cell
+from roost.gridengine.configuration import BY_NAME, GLOBAL
+from roost.gridengine.instances import Resolver
+from roost.gridengine.pairs import Pair
+from roost.gridengine.pool.tasks import all_grants_of, instance_of, running_task
+from roost.gridengine.queue import QueueSettings
+from roost.gridengine.scheduling.loads import host_of
+from roost.gridengine.values import is_none, seconds
+from roost.model.queue_context import ParallelContext, QueueContext
+
+#: Limits without the `s_` or `h_` before them.
+LIMITS: Final = ("rt", "cpu", "fsize", "data", "stack", "core", "rss", "vmem")
+#: Those that each slot of a job adds to.
+_PER_SLOT: Final = ("cpu", "vmem")
+
+
+def context_of(cell: Cell, task: ClassAd) -> QueueContext | None:
+    """The context of a job by what it got of the cell (`CellTask`); None if the cell no longer has its queue."""
+    name = instance_of(task)
+    queue, host = cell.queues.get(name.partition("@")[0]), host_of(name)
+    if queue is None:
+        return None
+    settings = Resolver(cell).instance(queue, host).settings
+    running = running_task([task], 0, 0.0)
+    slots = sum(grant.slots for grant in all_grants_of(task) if host_of(grant.instance) == host)
+    return QueueContext(
+        queue=queue.name,
+        host=host,
+        slots=slots,
+        parallel=_parallel(cell, task, running.environment),
+        limits=_limits(settings, running.request.hard, slots),
+        report_s=_report_s(cell, host),
+        priority=int(settings.priority.number),
+        tmpdir=settings.tmpdir,
+        prolog=_command(cell, host, "prolog", settings.prolog),
+        epilog=_command(cell, host, "epilog", settings.epilog),
+        processors=settings.processors,
+        shell=settings.shell,
+        shell_start_mode=settings.shell_start_mode.lower(),
+        login_shells=_login_shells(cell, host),
+        starter_method="" if is_none(settings.starter_method) else settings.starter_method,
+        forbids_reschedule=_is_set(cell, "FORBID_RESCHEDULE"),
+        forbids_error=_is_set(cell, "FORBID_APPERROR"),
+    )
+
+
+def _parallel(cell: Cell, task: ClassAd, environment: str) -> ParallelContext | None:
+    if not environment:
+        return None
+    grants, resolver = all_grants_of(task), Resolver(cell)
+    lines = []
+    for instance, slots in grants:
+        queue, host = cell.queues.get(instance.partition("@")[0]), host_of(instance)
+        processors = "UNDEFINED" if queue is None else resolver.instance(queue, host).settings.processors
+        lines.append(f"{host} {slots} {instance} {processors}\n")
+    return ParallelContext(
+        environment=environment,
+        slots=sum(grant.slots for grant in grants),
+        hosts=len({host_of(grant.instance) for grant in grants}),
+        instances=len(grants),
+        hostfile="".join(lines),
+        start=_environment_command(cell, environment, "start_proc_args"),
+        stop=_environment_command(cell, environment, "stop_proc_args"),
+    )
+
+
+def _environment_command(cell: Cell, environment: str, name: str) -> str:
+    """A command of a parallel environment; "" for none, and for one that does nothing."""
+    found = cell.parallel_environments.get(environment)
+    text = "" if found is None else str(getattr(found, name))
+    return "" if is_none(text) or text == "/bin/true" else text
+
+
+def _report_s(cell: Cell, host: str) -> float | None:
+    """`load_report_time`, s: how often execution daemons of Grid Engine say what jobs use."""
+    found = seconds(_configured(cell, host, "load_report_time") or BY_NAME["load_report_time"].default)
+    return None if found is None else max(1.0, found)
+
+
+def _is_set(cell: Cell, name: str) -> bool:
+    """Whether a parameter of `qmaster_params` is true."""
+    words = (_configured(cell, GLOBAL, "qmaster_params") or "").replace(",", " ").split()
+    values = dict(word.partition("=")[::2] for word in words)
+    return values.get(name, "").lower() in ("1", "true")
+
+
+def _login_shells(cell: Cell, host: str) -> tuple[str, ...]:
+    text = _configured(cell, host, "login_shells")
+    text = BY_NAME["login_shells"].default if text is None else text
+    return () if is_none(text) else tuple(text.replace(",", " ").split())
+
+
+def _command(cell: Cell, host: str, name: str, of_queue: str) -> str:
+    """The command of the lowest level that has one; "" for none."""
+    if not is_none(of_queue):
+        return of_queue
+    text = _configured(cell, host, name)
+    return "" if text is None or is_none(text) else text
+
+
+def _configured(cell: Cell, host: str, name: str) -> str | None:
+    """An attribute of the host's configuration, or else of the global one; None if neither has it."""
+    for place in (host, GLOBAL):
+        configuration = cell.configurations.get(place)
+        text = None if configuration is None else configuration.get(name)
+        if text is not None:
+            return text
+    return None
+
+
+def _limits(settings: QueueSettings, asked: Iterable[Pair], slots: int) -> dict[str, float]:
+    wanted = {pair.name: pair.text for pair in asked}
+    found: dict[str, float] = {}
+    for kind in LIMITS:
+        hard, soft = (_stricter(settings, f"{letter}_{kind}", wanted) for letter in "hs")
+        factor = slots if kind in _PER_SLOT else 1
+        for name, limit in ((f"h_{kind}", hard), (f"s_{kind}", soft if kind == "rt" else min(soft, hard))):
+            if math.isfinite(limit):
+                found[name] = limit * factor
+    return found
+
+
+def _stricter(settings: QueueSettings, name: str, wanted: dict[str, str]) -> float:
+    limit: float = getattr(settings, name).number
+    asked = seconds(wanted[name]) if name in wanted else None
+    return limit if asked is None else min(limit, asked)

@@ -1,0 +1,60 @@
+"""States that queue instances are given by command, as `qmod` gives them: d and s.
+
+An instance that was never given one is in the state that its `initial_state` says. Names may be those of queues,
+instances and queue domains, with wildcards. Operators and managers of the cell may change all instances, and users in
+the `owner_list` of an instance that one. The error state E is the queue's (`roost.schedd.cell_errors`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Final, NamedTuple
+
+from roost.gridengine.cell import Cell
+from roost.gridengine.instances import QueueInstance, resolve
+from roost.gridengine.scheduling.patterns import QueuePatterns
+from roost.model.cell_requests import InstanceAction
+
+_LETTERS: Final = {
+    InstanceAction.DISABLE: ("d", True),
+    InstanceAction.ENABLE: ("d", False),
+    InstanceAction.SUSPEND: ("s", True),
+    InstanceAction.RESUME: ("s", False),
+}
+
+
+class Named(NamedTuple):
+    """An instance that a name means; None if it means none."""
+
+    name: str
+    instance: QueueInstance | None
+
+
+def named(cell: Cell, names: Iterable[str]) -> Iterator[Named]:
+    """The instances that names mean, name by name, each instance once."""
+    patterns, instances, found = QueuePatterns(cell), resolve(cell), set[str]()
+    for name in names:
+        meant = [one for one in instances if patterns.any_instance((name,), one)]
+        if not meant:
+            yield Named(name, None)
+        for one in meant:
+            if one.name not in found:
+                found.add(one.name)
+                yield Named(name, one)
+
+
+def may_change(cell: Cell, user: str, instance: QueueInstance) -> bool:
+    """Whether a user may change the state of an instance."""
+    return user in cell.managers or user in cell.operators or user in instance.settings.owner_list
+
+
+def first_letters(instance: QueueInstance) -> str:
+    """The state of an instance that was never given one."""
+    return "d" if instance.settings.initial_state == "disabled" else ""
+
+
+def after(letters: str, action: InstanceAction) -> str:
+    """The state of an instance after a command."""
+    letter, is_set = _LETTERS[action]
+    left = letters.replace(letter, "")
+    return left + letter if is_set else left

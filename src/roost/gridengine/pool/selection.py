@@ -1,0 +1,65 @@
+"""Whether hosts and queue instances have what `-l` of `qhost` and `qselect` asks for, in use or not.
+
+A request for a resource is met if the values that a place has on its levels meet it: with an ordered relation all of
+them, else the lowest. What no level has is not met. Of consumables the capacity counts for queue instances.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from roost.gridengine.cell import Cell
+from roost.gridengine.complex import Complex, by_any_name, value_number
+from roost.gridengine.host import GLOBAL
+from roost.gridengine.instances import QueueInstance
+from roost.gridengine.pairs import Pair
+from roost.gridengine.scheduling import HostReport, Snapshot
+from roost.gridengine.scheduling.ledger import Ledger
+from roost.gridengine.scheduling.loads import Loads
+from roost.gridengine.scheduling.relation import related
+
+
+def meets(definition: Complex, text: str, values: Sequence[float | str]) -> bool:
+    """Whether values, that of the lowest level first, meet a request."""
+    number = value_number(definition.type, text)
+    wanted = text if number is None else number
+    if definition.relation in ("==", "!=", "EXCL"):
+        values = values[:1]
+    return bool(values) and all(related(definition, wanted, value) for value in values)
+
+
+class Selection:
+    """The queue instances of a cell with what they have."""
+
+    def __init__(self, cell: Cell, snapshot: Snapshot) -> None:
+        self._complexes = by_any_name(cell.complexes.values())
+        self._loads = Loads(snapshot)
+        self._ledger = Ledger(snapshot, self._loads)
+
+    def has(self, instance: QueueInstance, wanted: Sequence[Pair]) -> bool:
+        """Whether an instance has all that is asked for."""
+        found = [(self._complexes.get(pair.name), pair.text) for pair in wanted]
+        return all(one is not None and meets(one, text, list(self._values(instance, one))) for one, text in found)
+
+    def _values(self, instance: QueueInstance, definition: Complex) -> Iterator[float | str]:
+        for place in (instance.name, instance.host, GLOBAL):
+            value = self._ledger.configured.get(place, {}).get(definition.name)
+            if value is None:
+                value = self._loads.reported(place, definition.name)
+            if value is not None:
+                yield value
+
+
+def admits(cell: Cell, instance: QueueInstance, user: str) -> bool:
+    """Whether the user lists of an instance admit a user, or a group written as ``@group``."""
+    name, groups = ("", (user[1:],)) if user.startswith("@") else (user, ())
+    settings, lists = instance.settings, cell.user_lists
+    if any(one in lists and lists[one].holds(name, groups) for one in settings.xuser_lists):
+        return False
+    allowed = settings.user_lists
+    return not allowed or any(one in lists and lists[one].holds(name, groups) for one in allowed)
+
+
+def reports_of(rows: Mapping[str, Mapping[str, str]], now: float) -> dict[str, HostReport]:
+    """What hosts report, by host."""
+    return {name: HostReport(time=now, values=values) for name, values in rows.items() if values}

@@ -1,0 +1,66 @@
+"""What a cell says of usage, as the pool's queue keeps it and its scheduling run needs it.
+
+`halflife_decay_list` gives minutes by name: 0 is never, and -1 forgets at once what was used. Names that it leaves out
+have `halftime`, which is in hours.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Final
+
+from roost.gridengine.cell import Cell
+from roost.gridengine.host import GLOBAL
+from roost.gridengine.scheduler import SchedulerConfiguration
+from roost.gridengine.scheduling import Account
+from roost.gridengine.values import is_none
+from roost.model.cell_usage import NAMES, Owner, UsageRules, Used, by_share
+
+_HOUR_S: Final = 3600.0
+_MINUTE_S: Final = 60.0
+
+
+def needs_usage(cell: Cell) -> bool:
+    """Whether a run of the cell gives share tree tickets."""
+    return bool(cell.scheduler.weight_tickets_share and cell.share_tree)
+
+
+def rules_of(cell: Cell) -> UsageRules:
+    """The rules of a cell."""
+    scheduler = cell.scheduler
+    common = scheduler.halftime * _HOUR_S if scheduler.halftime else math.inf
+    listed = decays(scheduler)
+    return UsageRules(
+        halflives={name: listed.get(name, common) for name in NAMES},
+        weights={one.name: one.number for one in scheduler.usage_weight_list},
+        reserved=_reserves(cell),
+    )
+
+
+def decays(scheduler: SchedulerConfiguration) -> dict[str, float]:
+    """The half-lives of `halflife_decay_list`, s; entries without a number are left out."""
+    if is_none(scheduler.halflife_decay_list):
+        return {}
+    found: dict[str, float] = {}
+    for part in scheduler.halflife_decay_list.split(":"):
+        name, _, text = part.partition("=")
+        try:
+            minutes = float(text)
+        except ValueError:
+            continue
+        found[name.strip()] = math.inf if minutes == 0 else max(0.0, minutes * _MINUTE_S)
+    return found
+
+
+def _reserves(cell: Cell) -> bool:
+    configuration = cell.configurations.get(GLOBAL)
+    words = ((configuration.get("execd_params") if configuration else None) or "").replace(",", " ").split()
+    values = dict(word.partition("=")[::2] for word in words)
+    return values.get("SHARETREE_RESERVED_USAGE", "").lower() in ("1", "true")
+
+
+def used_by_account(
+    accounts: tuple[tuple[Owner, Used], ...], cell: Cell, now: float
+) -> dict[Account, dict[str, float]]:
+    """What the run goes by: usage by user and project, decayed until now."""
+    return {Account(*key): amounts for key, amounts in by_share(accounts, rules_of(cell), now).items()}

@@ -1,0 +1,68 @@
+"""What a queue instance of a Grid Engine cell gives a job that runs in it: resolved values, so that nodes need no cell.
+
+The queue resolves it (`roost.gridengine.pool.context`) and sends it with the order to start the job.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ParallelContext:
+    """What a parallel job is told of its slots."""
+
+    #: The parallel environment.
+    environment: str
+    #: Slots on all hosts.
+    slots: int
+    hosts: int
+    #: Queue instances.
+    instances: int
+    #: A line for each queue instance, the master's first: host, slots, instance, processors.
+    hostfile: str
+    #: Commands of the environment before and after the job, as ``[user@]path arguments``; "" for none.
+    start: str = ""
+    stop: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueueContext:
+    """The context of one job in one queue instance."""
+
+    #: The cluster queue, and the host of the cell that the instance is on.
+    queue: str
+    host: str
+    #: Slots on that host.
+    slots: int = 1
+    #: Of a parallel job; None for any other.
+    parallel: ParallelContext | None = None
+    #: Name of a limit, such as ``h_rt``, to seconds or bytes; limits that are infinite are not in it. It is the
+    #: stricter of queue and request; that of CPU time and of virtual memory is for all slots together.
+    limits: Mapping[str, float] = field(default_factory=dict)
+    #: Longest time between two reports of what the job uses, s; None for that of the machine.
+    report_s: float | None = None
+    #: Nice value.
+    priority: int = 0
+    #: Directory in which the job gets its TMPDIR.
+    tmpdir: str = "/tmp"
+    #: Commands before and after the job, as ``[user@]path arguments``; "" for none.
+    prolog: str = ""
+    epilog: str = ""
+    #: What `$processors` stands for in them.
+    processors: str = "UNDEFINED"
+    #: Shell of jobs that name none, how a script is started, and the names of shells that are login shells.
+    shell: str = "/bin/sh"
+    shell_start_mode: str = "posix_compliant"
+    login_shells: tuple[str, ...] = ()
+    #: Absolute path of the program that is executed in place of a job's shell; "" for none.
+    starter_method: str = ""
+    #: A job that exits with 99 is not tried again, and one that exits with 100 is not held (`qmaster_params`).
+    forbids_reschedule: bool = False
+    forbids_error: bool = False
+
+    @property
+    def instance(self) -> str:
+        """``queue@host``."""
+        return f"{self.queue}@{self.host}"

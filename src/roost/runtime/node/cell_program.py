@@ -1,0 +1,102 @@
+"""What is executed for a job of `qsub`: its script, which came with it, or its command, by a shell.
+
+A script is put into the scratch directory. The queue's shell start mode says how it is started:
+
+* posix_compliant: the shell gets its path and the arguments. The shell is that of `-S`, else the queue's.
+* unix_behavior: the interpreter that its first line names, with the options there, as the kernel does it; /bin/sh if it
+  names none. Neither `-S` nor the queue's shell counts.
+* script_from_stdin: the shell reads it from its standard input.
+
+A shell whose name is one of the login shells begins as one: its name has a `-` before it. A command (`-b y`) and its
+arguments are one line for the shell, as in Grid Engine; with `-shell n` the command is executed as it is.
+
+With a starter method the queue's program is executed instead of all that, with what the shell would get.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from roost.classad import ClassAd
+from roost.classad.values import fold
+from roost.model.cell_requests import DIRECT, NAME, SCRIPT, SHELL
+from roost.model.command_line import arguments_of
+from roost.model.queue_context import QueueContext
+
+#: The script in the scratch directory.
+SCRIPT_FILE: Final = ".job_script"
+_SHELL: Final = "/bin/sh"
+#: Of a script's first line the kernel looks at so many characters.
+_FIRST_LINE_MAX: Final = 255
+#: What jobs without a queue instance have.
+_NO_QUEUE: Final = QueueContext(queue="", host="")
+
+
+class Start(NamedTuple):
+    """What is executed, with which arguments, the program's name first, and the standard input instead of its own."""
+
+    path: Path
+    arguments: tuple[str, ...]
+    stdin: Path | None = None
+
+
+def is_cell_job(ad: ClassAd) -> bool:
+    """Whether a job was submitted by `qsub`."""
+    return isinstance(ad.cell(fold(NAME)), str)
+
+
+def script_of(ad: ClassAd) -> str | None:
+    """The script of a job; None for one without."""
+    text = ad.cell(fold(SCRIPT))
+    return text if isinstance(text, str) and is_cell_job(ad) else None
+
+
+def cell_program(ad: ClassAd, sandbox: Path, directory: Path, context: QueueContext | None) -> Start:
+    """What is executed for a job of `qsub` in a queue instance. Raises CommandLineError."""
+    given, command, words = ad.cell(fold(SHELL)), str(ad.cell("cmd")), arguments_of(ad)
+    queue = context or _NO_QUEUE
+    shell = given if isinstance(given, str) else queue.shell
+    name = shell.rpartition("/")[2]
+    name = f"-{name}" if name in queue.login_shells else name
+    text, path = script_of(ad), sandbox / SCRIPT_FILE
+    if queue.starter_method:
+        return _by_method(queue, None if text is None else path, command, words)
+    if text is not None:
+        if queue.shell_start_mode == "script_from_stdin":
+            return Start(Path(shell), (name, "-s", *words), path)
+        if queue.shell_start_mode == "unix_behavior":
+            interpreter = _interpreter(text)
+            return Start(Path(interpreter[0]), (*interpreter, str(path), *words))
+        return Start(Path(shell), (name, str(path), *words))
+    if ad.cell(fold(DIRECT)) is True:
+        found = shutil.which(command, path=os.defpath) if "/" not in command else None
+        return Start(directory / (found or command), (command, *words))
+    return Start(Path(shell), (name, "-c", " ".join((command, *words))))
+
+
+def _by_method(queue: QueueContext, script: Path | None, command: str, words: tuple[str, ...]) -> Start:
+    method = queue.starter_method
+    if script is not None and queue.shell_start_mode == "script_from_stdin":
+        return Start(Path(method), (method, "-s", *words), script)
+    return Start(Path(method), (method, command if script is None else str(script), *words))
+
+
+def method_environment(ad: ClassAd, context: QueueContext) -> dict[str, str]:
+    """What a starter method is told of the shell in whose place it is executed."""
+    given = ad.cell(fold(SHELL))
+    shell = given if isinstance(given, str) else context.shell
+    return {
+        "SGE_STARTER_SHELL_PATH": shell,
+        "SGE_STARTER_SHELL_START_MODE": context.shell_start_mode,
+        "SGE_STARTER_USE_LOGIN_SHELL": "true" if shell.rpartition("/")[2] in context.login_shells else "false",
+    }
+
+
+def _interpreter(script: str) -> tuple[str, ...]:
+    """What the first line of a script names, and what it gives that: one word at most, as the kernel does."""
+    line = script.partition("\n")[0][:_FIRST_LINE_MAX]
+    words = line[2:].strip().split(None, 1) if line.startswith("#!") else []
+    return tuple(words) or (_SHELL,)

@@ -1,0 +1,87 @@
+"""Usage of jobs in a cell: which account is charged, with how much, and when.
+
+Machines say what a job uses, every `load_report_time` and at its end. The queue charges its account with what is more
+than before, and notes in the job (`CellCharged`) what that run was charged with. Account and job go to disk together,
+so nothing counts twice or gets lost, whichever daemon is killed. Of a run whose end is never reported, its last report
+counts.
+"""
+
+from __future__ import annotations
+
+from roost.classad import ClassAd
+from roost.model.audit import AuditKind, AuditRecord
+from roost.model.cell_requests import TASK
+from roost.model.cell_usage import CHARGED, MEMORY, NAMES, Owner
+from roost.schedd.book import Job
+from roost.schedd.changes import AddAudit, ClearUsage, PutUsage
+from roost.schedd.events import UsageCleared, UsageRuled
+from roost.schedd.holder import Holder
+from roost.schedd.turn import Turn
+
+_GIB = 2**30
+
+
+def charge(turn: Turn, holder: Holder, job: Job, run: str, at: float, said: ClassAd) -> None:
+    """Charge the account of a job with what its present run has used until `at`, of which `said` tells."""
+    task = job.ad.get(TASK)
+    if not holder.cell or not isinstance(task, ClassAd):
+        return
+    accounts = holder.usage
+    used = _reserved(job, task, min(at, turn.now)) if accounts.rules.reserved else _measured(said)
+    factors = _factors(task)
+    used = {name: amount * factors.get(name, 1.0) for name, amount in used.items()}
+    note = job.ad.get(CHARGED)
+    known = isinstance(note, ClassAd) and note.get("Run") == run
+    before = {name: _number(note, name) if known else 0.0 for name in NAMES}
+    now_used = {name: max(used.get(name, 0.0), before[name]) for name in NAMES}
+    if now_used == before:
+        return
+    owner = Owner(*(str(task.get(name, "")) for name in ("User", "Project", "Department")))
+    more = {name: now_used[name] - before[name] for name in NAMES}
+    turn.changes.append(PutUsage(accounts={owner: accounts.charge(owner, more, turn.now)}))
+    turn.set(job, **{CHARGED: ClassAd({"Run": run, **now_used})})
+    turn.offer(later=True)
+
+
+def _factors(task: ClassAd) -> dict[str, float]:
+    """By what usage on the host of a task is multiplied."""
+    text = task.get("Scaling", "")
+    pairs = (word.partition("=") for word in text.split(",") if word) if isinstance(text, str) else ()
+    return {name: float(number) for name, _, number in pairs}
+
+
+def _measured(said: ClassAd) -> dict[str, float]:
+    cpu = _number(said, "RemoteUserCpu") + _number(said, "RemoteSysCpu")
+    return {"cpu": cpu, "mem": _number(said, MEMORY)}
+
+
+def _reserved(job: Job, task: ClassAd, at: float) -> dict[str, float]:
+    """Wall clock time of all slots, and the memory limit that the job asked for, for as long."""
+    wall_s = max(0.0, at - job.whole("jobcurrentstartdate", int(at))) * max(
+        1.0, _number(task, "AllSlots") or _number(task, "Slots")
+    )
+    return {"cpu": wall_s, "mem": wall_s * _number(task, "Memory") / _GIB}
+
+
+def _number(ad: object, name: str) -> float:
+    value = ad.get(name) if isinstance(ad, ClassAd) else None
+    return float(value) if isinstance(value, int | float) else 0.0
+
+
+def clear_usage(turn: Turn, holder: Holder, event: UsageCleared) -> None:
+    """An administrator forgets what was used; jobs that run are charged with what they use from now on."""
+    count = holder.usage.clear()
+    turn.changes.append(ClearUsage())
+    record = AuditRecord(
+        id=f"cell-usage/{event.actor}/{turn.now:.6f}", kind=AuditKind.COMMAND, at=turn.now, until=turn.now,
+        actor=event.actor, reason="usage cleared", count=max(1, count),
+    )  # fmt: skip
+    turn.changes.append(AddAudit(record=record))
+    turn.offer(later=True)
+
+
+def rule_usage(turn: Turn, holder: Holder, event: UsageRuled) -> None:
+    """The cell says anew how usage decays."""
+    if holder.usage.use(event.rules, turn.now) and holder.usage.by_owner:
+        turn.changes.append(PutUsage(accounts=dict(holder.usage.by_owner)))
+    turn.offer(later=True)

@@ -1,0 +1,152 @@
+"""The claims of a parallel job: it begins once it has all of them, and ends when one of them is over.
+
+1. The matchmaker gives a job several slots at once. All are asked for in its name (`form`).
+2. When the last machine has granted its slot, the run is ordered on the claim of the master. The other claims are
+   kept with it, so that a queue that starts again finds all of them (`restore`). They have no run of their own.
+3. Claims are given back together: when one is refused or withdrawn before the run, and when the run is over (`left`).
+4. If another claim than the master's ends during the run, the machine of the master is told to evict the job, until it
+   reports the end. The job waits again, or leaves, as after any other eviction.
+
+A claim that is granted and waits for others is given back as any claim without a job (`periodic`): so a machine that
+does not answer keeps the others for some seconds only.
+"""
+
+from __future__ import annotations
+
+from roost.classad import ClassAd
+from roost.model.codes import VacateCode
+from roost.schedd.book import Job
+from roost.schedd.claim_transitions import ClaimOn, move_claim
+from roost.schedd.claims import Gang, HeldClaim, Stage
+from roost.schedd.effects import EndRun, GiveBack
+from roost.schedd.events import MatchGiven
+from roost.schedd.holder import Holder
+from roost.schedd.status import JobStatus
+from roost.schedd.turn import Turn
+
+
+def form(turn: Turn, holder: Holder, master: HeldClaim, event: MatchGiven, job: Job) -> None:
+    """Make a gang of the claim of the master and of those of the other parts of a match, if there are any."""
+    if not event.parts:
+        return
+    gang = Gang(job=job.id, master=master, claims=[master])
+    master.gang = gang
+    for part in event.parts:
+        claim = HeldClaim(
+            id=part.claim_id,
+            node=part.node,
+            slot=part.slot,
+            submitter=event.submitter,
+            slot_ad=part.slot_ad,
+            offered=part.slot_ad,
+            task=part.task,
+            job=job.id,
+            wanted_at=turn.now,
+            heard_at=turn.now,
+            alive_s=holder.settings.alive_interval_s,
+            alive_at=turn.now,
+            gang=gang,
+        )
+        gang.claims.append(claim)
+        holder.claims[claim.id] = claim
+        holder.nodes[claim.node] = None
+
+
+def begun(turn: Turn, gang: Gang, job: Job) -> None:
+    """The run has been ordered on the claim of the master: the others serve it."""
+    for claim in gang.claims:
+        if claim is not gang.master:
+            move_claim(claim, ClaimOn.STARTED)
+            claim.idle_since, claim.heard_at, claim.alive_at = None, turn.now, turn.now
+            # It has no run that the machine could report on.
+            claim.confirmed = True
+            claim.keep_within(job.whole("jobleaseduration"))
+            turn.keep(claim)
+
+
+def release(turn: Turn, holder: Holder, claim: HeldClaim) -> None:
+    """End a claim from this side, in whatever stage it is."""
+    holder.claims.pop(claim.id, None)
+    if claim.stage is Stage.ASKED:
+        move_claim(claim, ClaimOn.LOST)
+        turn.drop(claim)
+    else:
+        move_claim(claim, ClaimOn.GIVEN_BACK)
+        turn.leave_slot(claim)
+    turn.order(GiveBack(node=claim.node, claim_id=claim.id))
+
+
+def left(turn: Turn, holder: Holder, claim: HeldClaim, why: str) -> None:
+    """A claim is over: of a gang, either the run ends, or all other claims are given back and the job waits again."""
+    gang = claim.gang
+    if gang is None:
+        return
+    claim.gang = None
+    gang.claims.remove(claim)
+    if claim is not gang.master and gang.master.run:
+        gang.broken = gang.broken or f"{why} ({claim.slot})"
+        end_broken(turn, gang)
+        return
+    for other in gang.claims:
+        other.gang, other.job, other.run = None, None, ""
+        release(turn, holder, other)
+    gang.claims.clear()
+    job = turn.book.find(gang.job)
+    if job is not None and job.claim_id == gang.master.id and not job.run:
+        job.claim_id = ""
+        turn.set(job, LastRejMatchTime=int(turn.now), LastRejMatchReason=f"{claim.slot}: {why}")
+        holder.pauses.missed(job.id, turn.now)
+        back_to_idle(turn, job)
+
+
+def end_broken(turn: Turn, gang: Gang) -> None:
+    """Have the run of a gang that has lost a claim ended."""
+    turn.order(
+        EndRun(
+            node=gang.master.node,
+            claim_id=gang.master.id,
+            run=gang.master.run,
+            ending="evict",
+            code=int(VacateCode.RECONNECT_FAILED),
+            text=f"a slot of the parallel job is lost: {gang.broken}",
+        )
+    )
+
+
+def back_to_idle(turn: Turn, job: Job) -> None:
+    """A job that was taken for a claim waits again."""
+    if job.status is JobStatus.IDLE:
+        turn.book.put_idle(job.cluster, job.id.proc)
+        turn.touch(job)
+        turn.offer()
+
+
+def restore(turn: Turn, holder: Holder, kept: list[HeldClaim]) -> None:
+    """Form the gangs anew from claims that were kept: those with runs are in force, `kept` are without one.
+
+    A claim whose job is not running is no longer wanted. A gang that lacks a claim has lost it.
+    """
+    for claim in [each for each in holder.claims.values() if each.run and each.job is not None]:
+        job = None if claim.job is None else turn.book.find(claim.job)
+        task = None if job is None else job.ad.get("CellTask")
+        if job is not None and isinstance(task, ClassAd) and task.get("Parts", 1) > 1:
+            claim.gang = Gang(job=job.id, master=claim, claims=[claim])
+    for claim in kept:
+        job = None if claim.job is None else turn.book.find(claim.job)
+        master = None if job is None else holder.claims.get(job.claim_id)
+        if job is None or master is None or master.gang is None:
+            claim.job, claim.unwanted = None, True
+            continue
+        claim.unwanted, claim.confirmed, claim.gang = False, True, master.gang
+        claim.keep_within(job.whole("jobleaseduration"))
+        master.gang.claims.append(claim)
+    for claim in holder.claims.values():
+        gang = claim.gang
+        if gang is not None and gang.master is claim and len(gang.claims) < _parts(turn, gang):
+            gang.broken = "the queue that started again has no claim on it"
+
+
+def _parts(turn: Turn, gang: Gang) -> int:
+    job = turn.book.find(gang.job)
+    task = None if job is None else job.ad.get("CellTask")
+    return int(task.get("Parts", 1)) if isinstance(task, ClassAd) else 1

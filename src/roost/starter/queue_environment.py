@@ -1,0 +1,93 @@
+"""What a job in a queue instance of a Grid Engine cell finds in its environment, by Grid Engine's names.
+
+Values that say where the job was submitted from give way to what the submission says itself, as `qsub` does.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Final, NamedTuple
+
+from roost.classad import ClassAd
+from roost.model.queue_context import QueueContext
+
+#: PATH of a job whose submission has none, after its TMPDIR.
+PATH: Final = "/usr/local/bin:/bin:/usr/bin"
+UNDEFINED: Final = "undefined"
+_TASKS: Final = re.compile(r"(\d+)-(\d+):(\d+)")
+
+
+class Task(NamedTuple):
+    """A task of an array: its number, and the first, the last and the step of the array's."""
+
+    number: str
+    first: str
+    last: str
+    step: str
+
+
+_NONE: Final = Task(UNDEFINED, UNDEFINED, UNDEFINED, UNDEFINED)
+
+
+def task_of(job_ad: ClassAd) -> Task:
+    """The task that a job is: of `qsub -t`, or one of several jobs of a cluster; `undefined` for any other."""
+    number, tasks = job_ad.eval("CellTaskNumber"), _TASKS.fullmatch(_text(job_ad, "CellTasks"))
+    if isinstance(number, int) and tasks:
+        return Task(str(number), *tasks.groups())
+    proc, several = job_ad.eval("ProcId"), job_ad.eval("TotalSubmitProcs")
+    if isinstance(proc, int) and isinstance(several, int) and several > 1:
+        return Task(str(proc + 1), "1", str(several), "1")
+    return _NONE
+
+
+def tmpdir_name(job_ad: ClassAd, context: QueueContext) -> str:
+    """The name of a job's TMPDIR: job, task (1 for a job outside an array) and queue."""
+    number = task_of(job_ad).number
+    return f"{job_ad.eval('ClusterId')}.{'1' if number == UNDEFINED else number}.{context.queue}"
+
+
+def submission_environment(job_ad: ClassAd) -> dict[str, str]:
+    """Where the job was submitted from, as far as its ad says."""
+    found = {
+        "SGE_O_LOGNAME": _text(job_ad, "Owner"),
+        "SGE_O_WORKDIR": _text(job_ad, "Iwd"),
+        "SGE_O_HOST": _text(job_ad, "GlobalJobId").partition("#")[0].rpartition("@")[2],
+    }
+    return {name: value for name, value in found.items() if value}
+
+
+def queue_environment(job_ad: ClassAd, context: QueueContext, values: Mapping[str, str]) -> dict[str, str]:
+    """What the job is told of itself and its queue instance; `values` are its pseudo-variables (`scripts`)."""
+    task, starts = task_of(job_ad), job_ad.eval("NumJobStarts")
+    return {
+        "ENVIRONMENT": "BATCH",
+        "JOB_ID": values["job_id"],
+        "JOB_NAME": values["job_name"],
+        "REQUEST": values["job_name"],
+        "REQNAME": values["job_name"],
+        "QUEUE": context.queue,
+        "HOSTNAME": context.host,
+        **_parallel(context),
+        "RESTARTED": "1" if isinstance(starts, int) and starts > 0 else "0",
+        "SGE_TASK_ID": task.number,
+        "SGE_TASK_FIRST": task.first,
+        "SGE_TASK_LAST": task.last,
+        "SGE_TASK_STEPSIZE": task.step,
+        "SGE_STDIN_PATH": values["stdin_path"],
+        "SGE_STDOUT_PATH": values["stdout_path"],
+        "SGE_STDERR_PATH": values["stderr_path"],
+    }
+
+
+def _parallel(context: QueueContext) -> dict[str, str]:
+    told = context.parallel
+    if told is None:
+        return {"NSLOTS": str(context.slots), "NHOSTS": "1", "NQUEUES": "1"}
+    counts = {"NSLOTS": str(told.slots), "NHOSTS": str(told.hosts), "NQUEUES": str(told.instances)}
+    return {**counts, "PE": told.environment}
+
+
+def _text(ad: ClassAd, name: str) -> str:
+    value = ad.eval(name)
+    return value if isinstance(value, str) else ""
