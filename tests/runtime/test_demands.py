@@ -46,15 +46,17 @@ def test_a_queue_asks_for_nothing_before_it_hears_the_answer() -> None:
     assert asyncio.run(begins()) == [0, 1]
 
 
-def test_a_queue_that_was_cut_off_hears_machines_before_it_asks(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("restarted", [False, True])
+def test_a_queue_that_was_away_hears_machines_before_it_asks(monkeypatch: pytest.MonkeyPatch, restarted: bool) -> None:
     """What it had waiting was matched before the machines had said which of its other jobs were idle again."""
     monkeypatch.setattr("roost.runtime.queue.demands.ANSWERED_S", 0.3)
 
     async def comes_back() -> list[int]:
         daemon, told = Daemon(), []
         demands = Demands(cast(Any, daemon))
-        demands.begin()
-        demands.came_back()
+        demands.begin(claims=restarted)
+        if not restarted:
+            demands.came_back()
         for wait_s in (0.02, 0.6):
             # Machines answer, and each answer may be news to the matchmaker.
             demands.soon()

@@ -138,7 +138,7 @@ class Queue:
         self._alive = True
         self.core = self.disk.load(self.core.holder.settings, now, self.core.book.next_cluster)
         self.clock.begin(now)
-        self.feed(ev.Started(claims=self.disk.kept_claims))
+        self._ask_machines(ev.Started(claims=self.disk.kept_claims))
 
     def reconfigure(self, settings: QueueSettings) -> None:
         """The daemon reads its configuration anew."""
@@ -154,8 +154,12 @@ class Queue:
             machine.ear.repeat(self.engine.now)
         self._muted = muted
         if not muted and self._alive:
-            self.answered_at = self.engine.now + ANSWERED_S
-            self.feed(ev.BusCameBack())
+            self._ask_machines(ev.BusCameBack())
+
+    def _ask_machines(self, event: ev.Started | ev.BusCameBack) -> None:
+        """Hear what became of its jobs, and ask for slots after that."""
+        self.answered_at = self.engine.now + ANSWERED_S
+        self.feed(event)
 
     # -- jobs ------------------------------------------------------------------------------------------
 

@@ -48,7 +48,7 @@ from roost.runtime.queue.user_logs import UserLogs
 from roost.runtime.role import ConfigurationRefused, Ending, RoleContext, superusers
 from roost.schedd import effects as ef
 from roost.schedd import events as ev
-from roost.schedd.changes import Change, PutJob
+from roost.schedd.changes import Change, PutClaim, PutJob
 from roost.schedd.configured import queue_settings
 from roost.schedd.holder import QueueSettings
 from roost.schedd.local import local_name
@@ -144,7 +144,7 @@ class ScheddDaemon:
 
     async def start(self) -> None:
         """Read what was kept, and begin."""
-        self._restore()
+        kept = self._restore()
         with contextlib.suppress(OSError):
             self.spool.sweep(self.queue)
         name = self.context.name
@@ -160,10 +160,11 @@ class ScheddDaemon:
             asyncio.create_task(self.audit.send_all(), name="audit"),
         ]
         self._tasks[0].add_done_callback(self._commits_ended)
-        self.demands.begin()
+        self.demands.begin(claims=bool(kept))
         await self.cron.begin()
 
-    def _restore(self) -> None:
+    def _restore(self) -> tuple[PutClaim, ...]:
+        """Read what was kept; the claims among it."""
         try:
             kept = self.store.load()
             self.answers.cell.begin(self.store.cell())
@@ -195,6 +196,7 @@ class ScheddDaemon:
         self._note_configuration(None)
         self.feed(ev.Started(claims=kept.claims))
         _log.info("%d clusters, %d claims were kept", len(kept.clusters), len(kept.claims))
+        return kept.claims
 
     async def reconfigure(self, config: Config) -> None:
         """Take another configuration."""

@@ -31,8 +31,8 @@ _log = logging.getLogger("roost.schedd")
 OFFER_GAP_S: Final = 0.02
 #: And how many times as long as the last word took: with many kinds of jobs, the queue has time left for others.
 REST: Final = 5.0
-#: How long a queue that was cut off waits for machines to say what became of its jobs, s: what they have lost is idle
-#: then, and goes in its turn.
+#: How long a queue that was cut off, or starts again, waits for machines to say what became of its jobs, s: what they
+#: have lost is idle then, and goes in its turn.
 ANSWERED_S: Final = 0.5
 #: How long it may wait to hear that there are fewer of them, s.
 OFFER_LATER_S: Final = 0.5
@@ -88,10 +88,13 @@ class Demands:
         #: The queue hears what it is given: before that it asks for nothing.
         self._hears = False
 
-    def begin(self) -> None:
-        """Answers can be received from now on; the first messages are due."""
+    def begin(self, *, claims: bool = False) -> None:
+        """Answers can be received from now on; machines are asked what became of claims that were kept, if there are
+        such, and their answers waited for."""
         self._hears = True
         self.forgotten()
+        if claims:
+            self._asks_from = asyncio.get_running_loop().time() + ANSWERED_S
         self.soon()
 
     def forgotten(self) -> None:
