@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -14,10 +15,31 @@ from tests.integration.kit import Pool, eventually
 _TRANSFER = "should_transfer_files = yes\nwhen_to_transfer_output = on_exit\ntransfer_input_files = in\n"
 
 
+_WAITS = "echo begun > $1/begun; while [ ! -e $1/go ]; do sleep 0.1; done"
+
+
 def _own(directory: Path) -> Path:
     """The machine's own directory in one that is configured."""
     (found,) = directory.glob("roost-*")
     return found
+
+
+@pytest.mark.parametrize("daemon_is_there", [True, False])
+def test_a_job_whose_scratch_directory_is_removed_is_held(start: Callable[..., Pool], daemon_is_there: bool) -> None:
+    """Where the daemon had been away, the job was told as running for ever after its end."""
+    pool = start()
+    (pool.work / "in").write_text("moved\n")
+    job = pool.submit(f"arguments = {pool.work}\n{_TRANSFER}", script=_WAITS)
+    eventually((pool.work / "begun").exists, "the start of the job")
+    if not daemon_is_there:
+        pool.down("--leave-jobs")
+    (scratch,) = (pool.home / "execute").glob("dir_*")
+    shutil.rmtree(scratch)
+    if not daemon_is_there:
+        pool.up()
+    (pool.work / "go").touch()
+    held = pool.seen(f"{job}.0", JobStatus=5)
+    assert held["NumJobStarts"] == 1 and str(scratch) in held["HoldReason"] and "No such file" in held["HoldReason"]
 
 
 def _set(pool: Pool, **knobs: object) -> None:

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import errno
 import logging
+import os
 import re
 from pathlib import Path
 from types import SimpleNamespace
@@ -14,51 +15,103 @@ from typing import Any
 import pytest
 
 from roost.classad import ClassAd
+from roost.config import LoadOptions, MemoryHost, load
 from roost.model import starter_events as sev
 from roost.runtime.files.deputies import Deputies, Deputy
-from roost.runtime.node.runner import Runner, _told
+from roost.runtime.node.runner import Runner
 from roost.runtime.processes.accounts import own_account
 from roost.runtime.processes.sandbox import Sandbox
 from roost.wire.subjects import Subjects
 
 
-def _logged(caplog: pytest.LogCaptureFixture, *, called_off: bool) -> list[str]:
-    """What is logged of work that fails, though it had got its answer when it was called off."""
-
-    async def work() -> None:
-        with contextlib.suppress(asyncio.CancelledError):
-            await asyncio.Event().wait()
-        raise FileNotFoundError("the sandbox is gone")
-
-    async def main() -> None:
-        task = asyncio.create_task(work(), name="input of 1.0#1@q")
-        task.add_done_callback(_told)
-        await asyncio.sleep(0)
-        task.cancel()
-        if not called_off:
-            task.uncancel()
-        await asyncio.wait([task])
-
-    with caplog.at_level(logging.ERROR):
-        asyncio.run(main())
-    return [record.getMessage() for record in caplog.records]
-
-
-def test_work_that_fails_is_an_internal_error_unless_it_was_called_off(caplog: pytest.LogCaptureFixture) -> None:
-    assert _logged(caplog, called_off=True) == []
-    assert _logged(caplog, called_off=False) == ["input of 1.0#1@q: internal error"]
-
-
 def _runner(path: Path, said: list[str]) -> Runner:
     """The hands of a starter that has a scratch directory with something in it."""
     around: Any = SimpleNamespace(
-        record=path / "record", bus=SimpleNamespace(subjects=Subjects("p")), name="m", done=lambda: said.append("done")
+        record=path / "record",
+        bus=SimpleNamespace(subjects=Subjects("p")),
+        name="m",
+        done=lambda: said.append("done"),
+        lost=lambda: said.append("lost"),
     )
     runner = Runner(around, "1.0#1@q", "q", "slot1@m", ClassAd(), ClassAd())
     runner.sandbox = Sandbox.make(path, "1.0_1_q")
     (runner.sandbox.path / "sub").mkdir()
     (runner.sandbox.path / "sub" / "left").write_text("left")
     return runner
+
+
+@pytest.mark.parametrize(("called_off", "lost"), [(True, 0), (False, 1)])
+def test_work_that_fails_loses_its_run_unless_it_was_called_off(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, called_off: bool, lost: int
+) -> None:
+    """The run stayed in its slot for ever, and the job was told as running."""
+
+    async def work() -> None:
+        with contextlib.suppress(asyncio.CancelledError):
+            await asyncio.Event().wait()
+        raise FileNotFoundError("the sandbox is gone")
+
+    async def main() -> list[str]:
+        said: list[str] = []
+        runner = _runner(tmp_path, said)
+        task = runner._begin("input", work())
+        await asyncio.sleep(0)
+        task.cancel()
+        if not called_off:
+            task.uncancel()
+        await asyncio.wait([task])
+        await asyncio.sleep(0)
+        runner.forget()
+        return said
+
+    with caplog.at_level(logging.ERROR):
+        assert asyncio.run(main()) == ["lost"] * lost
+    assert [record.getMessage() for record in caplog.records] == ["input of 1.0#1@q: internal error"] * lost
+
+
+def test_an_order_that_fails_loses_its_run(tmp_path: Path) -> None:
+    async def fails() -> None:
+        raise FileNotFoundError("the record is gone")
+
+    async def main() -> list[str]:
+        said: list[str] = []
+        runner = _runner(tmp_path, said)
+        runner._queue.put_nowait(fails())
+        await asyncio.sleep(0.01)
+        runner.forget()
+        return said
+
+    assert asyncio.run(main()) == ["lost"]
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files to others")
+@pytest.mark.parametrize("is_there", [True, False])
+def test_a_run_that_goes_on_is_nobody_elses_than_its_users(tmp_path: Path, is_there: bool) -> None:
+    """Where the machine did not know the user just then, the rest was done as root, the start of a program too."""
+    job_ad = ClassAd({"Owner": "nobody-knows-them"})
+    state: Any = SimpleNamespace(launch=SimpleNamespace(shares=ClassAd(), from_queue=True), job_ad=job_ad, run=1)
+
+    async def main() -> Runner:
+        runner = _runner(tmp_path, [])
+        assert runner.sandbox is not None
+        os.chown(runner.sandbox.path, 54321, 54322)
+        around: Any = runner.around
+        around.as_daemon, around.config, around.deputies = (
+            False,
+            load(MemoryHost(files={}), LoadOptions(roots=(), subsystem="STARTD", environment=False)),
+            Deputies(),
+        )
+        around.scratch = SimpleNamespace(found=lambda name: tmp_path / name if is_there else None)
+        around.execute = tmp_path
+        runner.job_ad = job_ad
+        runner.resume(state)
+        runner.forget()
+        return runner
+
+    runner = asyncio.run(main())
+    assert runner.account is not None and runner.sandbox is not None
+    assert (runner.account.uid, runner.account.gid) == ((54321, 54322) if is_there else (65534, 65534))
+    assert isinstance(runner.transfers.hands, Deputy) and runner.sandbox.path == tmp_path / "dir_1.0_1_q"
 
 
 def test_nothing_is_left_of_a_starter_that_is_given_up(tmp_path: Path) -> None:

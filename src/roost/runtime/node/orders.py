@@ -75,7 +75,7 @@ class NodeOrders:
                 outbox.to_queue(schedd, gone)
             case ef.KillFamily():
                 if slot.starter is not None:
-                    daemon.spawn(self._kill_all(slot, slot.starter))
+                    self._lost(slot, slot.starter)
             case ef.RunBenchmarks():
                 self._benchmarks[slot] = daemon.spawn(self._benchmark(slot))
             case ef.CancelBenchmarks():
@@ -112,8 +112,12 @@ class NodeOrders:
     def _happened(self, slot: NodeSlot, event: ev.Event) -> None:
         self._daemon.carry_out(self._machine.host.receive(slot, event, self._daemon.clock.now()))
 
+    def _lost(self, slot: NodeSlot, starter: Starter) -> None:
+        self._daemon.spawn(self._kill_all(slot, starter))
+
     async def _kill_all(self, slot: NodeSlot, starter: Starter) -> None:
-        """The starter does not get rid of its job: everything is killed, and its end was not observed."""
+        """The starter does not get rid of its job, or is lost itself: everything is killed, and the run's end was not
+        observed."""
         runner = self.runners.pop(starter, None)
         if runner is not None:
             await runner.give_up()
@@ -224,6 +228,7 @@ class NodeOrders:
             began=partial(self._began, slot, starter),
             stopped=partial(self._stopped, slot, starter),
             moved=partial(self._moved, slot, starter),
+            lost=partial(self._lost, slot, starter),
         )
 
     def _starter_event(self, slot: NodeSlot, starter: Starter, event: sev.StarterEvent) -> None:

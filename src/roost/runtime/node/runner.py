@@ -69,6 +69,8 @@ _FULL: Final = frozenset((errno.ENOSPC, errno.EDQUOT))
 BASELINE: Final = ".baseline"
 #: How long the removal of a scratch directory is waited for whose starter was given up, s.
 GIVE_UP_S: Final = 5.0
+#: Number of the user and group that own nothing.
+_NOBODY: Final = 65534
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,6 +105,8 @@ class Surroundings:
     stopped: Callable[[int], None]
     #: Called with what moving the job's files has come to.
     moved: Callable[[str], None]
+    #: Called when work failed in a way that nobody foresaw: its end would be waited for in vain.
+    lost: Callable[[], None]
     #: What a job's processes use now; None once there are none.
     measure: Callable[[Family], Awaitable[Usage | None]] = Family.usage
     #: What the queue instance of a Grid Engine cell gives the job; None without a cell.
@@ -199,7 +203,7 @@ class Runner:
     def _begin(self, doing: str, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         task = asyncio.create_task(work, name=f"{doing} of {self.run}")
         self._tasks[str(doing)] = task
-        task.add_done_callback(_told)
+        task.add_done_callback(self._worked)
         return task
 
     async def _work(self) -> None:
@@ -212,6 +216,18 @@ class Runner:
                 raise
             except Exception:
                 _log.exception("%s: internal error", self.run)
+                self.around.lost()
+
+    def _worked(self, task: asyncio.Task[None]) -> None:
+        """Work is over: a failure that nobody foresaw loses the run, unless the work was called off.
+
+        Work that was called off may take one more step before it notices (`asyncio.wait_for` returns an answer that
+        arrives at the same instant), and then finds its sandbox gone.
+        """
+        failure = None if task.cancelled() else task.exception()
+        if failure is not None and not task.cancelling():
+            _log.error("%s: internal error", task.get_name(), exc_info=failure)
+            self.around.lost()
 
     # -- timers --------------------------------------------------------------------------------------
 
@@ -241,7 +257,7 @@ class Runner:
 
         task = asyncio.create_task(look(), name=f"{timer} of {self.run}")
         self._tasks[str(timer)] = task
-        task.add_done_callback(_told)
+        task.add_done_callback(self._worked)
 
     # -- sandbox and files ---------------------------------------------------------------------------
 
@@ -250,7 +266,7 @@ class Runner:
             if not self.schedd:
                 check_fetched(self.job_ad)
             config = self.around.config
-            if not (self.around.as_daemon or (runs_as_daemon(self.job_ad) and runs_as_owner(config))):
+            if self._needs_account:
                 self._become(await asyncio.to_thread(account_of, self.job_ad, config, self.slot_ad))
             readers = (config.get("JOB_EXECDIR_PERMISSIONS", subsys="STARTER") or "user").lower()
             if self.account is not None or readers != "user":
@@ -270,6 +286,11 @@ class Runner:
             self.around.tell(sev.SandboxFailed(text=str(problem)))
         else:
             self.around.tell(sev.SandboxMade())
+
+    @property
+    def _needs_account(self) -> bool:
+        """Whether the job may run as somebody other than the daemon."""
+        return not (self.around.as_daemon or (runs_as_daemon(self.job_ad) and runs_as_owner(self.around.config)))
 
     def _become(self, account: Account | None) -> None:
         self.account = account
@@ -417,16 +438,21 @@ class Runner:
     def resume(self, state: StarterState) -> None:
         """Go on for a starter that an earlier daemon had."""
         self._resumed = True
-        path = self.around.scratch.found(f"dir_{file_name(self.run)}")
+        name, launch = f"dir_{file_name(self.run)}", state.launch
+        path = self.around.scratch.found(name)
         if path is not None:
-            self.sandbox = Sandbox(path=path)
-            with contextlib.suppress(NoSuchAccount):
-                # As when it was made: what hooks or a configuration say since then makes it nobody else's.
-                uid = path.stat().st_uid
-                self._become(None if uid == os.geteuid() else account_numbered(uid))
-            launch = state.launch
-            self.moved = moves_files(state.job_ad, launch.shares, from_queue=launch.from_queue)
-            self.baseline = _read_baseline(self._baseline_path)
+            # As when it was made: what hooks or a configuration say since then makes it nobody else's.
+            made = path.stat()
+            self._become(None if made.st_uid == os.geteuid() else account_numbered(made.st_uid, made.st_gid))
+        elif self._needs_account:
+            # Somebody removed it. Whatever is still done for the job is not done as root.
+            try:
+                self._become(account_of(self.job_ad, self.around.config, self.slot_ad))
+            except NoSuchAccount:
+                self._become(account_numbered(_NOBODY, _NOBODY))
+        self.sandbox = Sandbox(path=path or self.around.execute / name)
+        self.moved = moves_files(state.job_ad, launch.shares, from_queue=launch.from_queue)
+        self.baseline = _read_baseline(self._baseline_path)
         self.tmpdir = tmpdir_of(self._listed_path)
         self.number = state.run
 
@@ -450,7 +476,7 @@ class Runner:
         self.family, self.number = family, number
         task = asyncio.create_task(self._watch(family, number), name=f"end of {self.run}")
         self._tasks["end"] = task
-        task.add_done_callback(_told)
+        task.add_done_callback(self._worked)
 
     async def _watch(self, family: Family, number: int) -> None:
         end: ProcessEnd = await family.wait()
@@ -617,14 +643,3 @@ def _out_of_memory(end: ProcessEnd, job_ad: ClassAd) -> str:
         f"The job was killed because it reached the memory limit of its slot, {limit} MB{asked}; its largest use was "
         f"{peak} MB. Submit it with a higher request_memory"
     )
-
-
-def _told(task: asyncio.Task[None]) -> None:
-    """Log the failure of work, unless it was called off.
-
-    Work that was called off may take one more step before it notices (`asyncio.wait_for` returns an answer that arrives
-    at the same instant), and then finds its sandbox gone.
-    """
-    failure = None if task.cancelled() else task.exception()
-    if failure is not None and not task.cancelling():
-        _log.error("%s: internal error", task.get_name(), exc_info=failure)

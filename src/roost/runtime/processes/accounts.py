@@ -48,13 +48,12 @@ def account_named(name: str) -> Account:
     return _account(found)
 
 
-def account_numbered(uid: int) -> Account:
-    """The user of that number. Raises NoSuchAccount."""
+def account_numbered(uid: int, gid: int, groups: tuple[int, ...] = ()) -> Account:
+    """The user of that number; one whom the machine doesn't know, or not just now, has the group and groups given."""
     try:
-        found = pwd.getpwuid(uid)
+        return _account(pwd.getpwuid(uid))
     except KeyError:
-        raise NoSuchAccount(str(uid)) from None
-    return _account(found)
+        return Account(name=str(uid), uid=uid, gid=gid, groups=groups or (gid,), home=Path("/"))
 
 
 def own_account() -> Account:
@@ -65,10 +64,7 @@ def own_account() -> Account:
 # Asked for each job, and read from files each time; who a process runs as does not change while it runs.
 @lru_cache(maxsize=4)
 def _account_of(uid: int, gid: int) -> Account:
-    try:
-        return _account(pwd.getpwuid(uid))
-    except KeyError:
-        return Account(name=str(uid), uid=uid, gid=gid, groups=tuple(os.getgroups()), home=Path("/"))
+    return account_numbered(uid, gid, tuple(os.getgroups()))
 
 
 def can_switch_user() -> bool:
