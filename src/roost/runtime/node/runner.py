@@ -105,7 +105,7 @@ class Surroundings:
     stopped: Callable[[int], None]
     #: Called with what moving the job's files has come to.
     moved: Callable[[str], None]
-    #: Called when work failed in a way that nobody foresaw: its end would be waited for in vain.
+    #: Called when work met an unforeseen failure: its end would be waited for in vain.
     lost: Callable[[], None]
     #: What a job's processes use now; None once there are none.
     measure: Callable[[Family], Awaitable[Usage | None]] = Family.usage
@@ -219,7 +219,7 @@ class Runner:
                 self.around.lost()
 
     def _worked(self, task: asyncio.Task[None]) -> None:
-        """Work is over: a failure that nobody foresaw loses the run, unless the work was called off.
+        """Work is over: an unforeseen failure loses the run, unless the work was called off.
 
         Work that was called off may take one more step before it notices (`asyncio.wait_for` returns an answer that
         arrives at the same instant), and then finds its sandbox gone.
@@ -289,7 +289,7 @@ class Runner:
 
     @property
     def _needs_account(self) -> bool:
-        """Whether the job may run as somebody other than the daemon."""
+        """Whether the job may run as another user than the daemon does."""
         return not (self.around.as_daemon or (runs_as_daemon(self.job_ad) and runs_as_owner(self.around.config)))
 
     def _become(self, account: Account | None) -> None:
