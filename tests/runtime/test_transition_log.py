@@ -53,3 +53,17 @@ def test_a_claim_that_ends_at_once_says_why(tmp_path: Path) -> None:
         "Claimed/Busy → Claimed/Retiring: hard kill ordered: Claim lease expired (job 1.0)",
         "Claimed/Retiring → Preempting/Killing: hard kill ordered: Claim lease expired (job 1.0)",
     ]
+
+
+def test_a_claim_without_a_job_that_ends_within_one_step_says_why(tmp_path: Path) -> None:
+    """The slot was free again by the time of the record, and nothing said who had wanted the claim ended."""
+    hand = Hand()
+    hand.poll(1)
+    hand.run(job(ClusterId=1, ProcId=0))
+    hand.feed(ev.StarterExited())
+    log, before = TransitionLog(tmp_path / "transitions.jsonl", configured("")), hand.state
+    for taken in hand.feed(ev.ClaimReleased(claim_id=hand.state.claim.id)).transitions:
+        log.note(1, before, hand.state, taken)
+    log.write(explained=True)
+    told = [happening.what for happening in of_records(log.read(), passing=True)]
+    assert told[0] == "Claimed/Idle → Preempting/Killing: hard kill ordered: Schedd released the claim"

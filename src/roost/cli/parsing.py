@@ -6,10 +6,15 @@ What it does not do: guess. A misspelt command or option is refused; the hint na
 from __future__ import annotations
 
 import argparse
+import re
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from typing import Any, Final
 
 from roost.cli.terminal import CommandError
+
+
+_JOB: Final = re.compile(r"[0-9]+(\.[0-9]+)?")
+_SLOT: Final = re.compile(r"slot[0-9]|.+@.", re.IGNORECASE)
 
 
 class Parser(argparse.ArgumentParser):
@@ -17,9 +22,11 @@ class Parser(argparse.ArgumentParser):
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         if isinstance(action, argparse._SubParsersAction) and value not in action.choices:
+            kind = "job" if _JOB.fullmatch(str(value)) else "slot" if _SLOT.match(str(value)) else ""
+            about = f"try `{self.prog} {kind} {value}`; " if kind in action.choices else ""
             raise CommandError(
                 f"{value!r} is not a command of {self.prog}\n"
-                f"    hint: {meant(str(value), action.choices)}`{self.prog} --help` lists the commands"
+                f"    hint: {about or meant(str(value), action.choices)}`{self.prog} --help` lists the commands"
             )
         super()._check_value(action, value)
 

@@ -61,7 +61,7 @@ def of_slot(
     ad = activation.job_ad
     waiting = after.waiting or before.waiting
     winner = None if waiting is None or taken.reason is not Reason.BETTER_MATCH else waiting.job_ad
-    cause = cause_of(after)
+    cause = taken.cause or cause_of(after)
     said = f"{taken.source} to {taken.target}: {taken.reason}"
     if _fetched(ad):
         said = f"{_fetched(ad)}: {said}"

@@ -38,11 +38,11 @@ from roost.model.events import (
     DeactivationRequested,
     Event,
 )
-from roost.model.reasons import Refusal
+from roost.model.reasons import Reason, Refusal
 from roost.model.slots import SlotKind
 from roost.policy.decision import Decision
 from roost.startd.attributes import is_offered
-from roost.startd.entries import ENTRIES, preempted, start_backfill
+from roost.startd.entries import ENTRIES, cause_of, preempted, start_backfill
 from roost.startd.guards import GUARDS
 from roost.startd.jobs import order_checkpoint
 from roost.startd.own_work import try_fetch
@@ -157,6 +157,10 @@ _moved: Final = changer(
 _PLACES: Final = {pair: place for place, pair in enumerate(PAIRS)}
 
 
+#: Reasons that say that somebody wanted a claim ended, and not why.
+_ORDERED: Final = (Reason.EVICTION_ORDERED, Reason.HARD_KILL_ORDERED)
+
+
 def take(work: Work, row: Transition, decisions: tuple[Decision, ...]) -> None:
     """Go from the row's source to its target, and do what it names."""
     state, now = work.state, work.now
@@ -188,6 +192,7 @@ def take(work: Work, row: Transition, decisions: tuple[Decision, ...]) -> None:
             reason=row.reason,
             at=now,
             decisions=decisions,
+            cause=cause_of(work.state) if row.reason in _ORDERED else None,
         )
     )
     for entry in row.entry:

@@ -13,7 +13,7 @@ from roost.model.changed import changed, changer, maker
 from roost.model.claims import Claim
 from roost.model.effects import Effect
 from roost.model.events import Timer
-from roost.model.reasons import Reason, Refusal
+from roost.model.reasons import Reason, Refusal, VacateReason
 from roost.policy.decision import Decision
 from roost.startd.policy_inputs import Inputs, SlotPolicy
 from roost.startd.slot_state import SlotState
@@ -34,6 +34,8 @@ class Taken:
     at: float
     #: The evaluations that its guards consisted of, the deciding one last; empty where no expression was asked.
     decisions: tuple[Decision, ...]
+    #: For an order to leave: what it is to the job, or the claim.
+    cause: VacateReason | None = None
 
     @property
     def decision(self) -> Decision | None:

@@ -29,7 +29,6 @@ from roost.policy.decision import Decision
 from roost.policy.explain import Explanation
 from roost.policy.explain.configured import configured_expression
 from roost.policy.render.words import change_text, one_line, reasons, value_text
-from roost.startd.entries import cause_of
 from roost.startd.slot_state import SlotState
 from roost.startd.states import BUSY, CLAIMED, State
 from roost.startd.work import Taken
@@ -84,10 +83,8 @@ class TransitionLog:
             "reason": str(taken.reason),
             **_about(before, after, taken),
         }
-        ordered = taken.reason in (Reason.EVICTION_ORDERED, Reason.HARD_KILL_ORDERED)
-        cause = cause_of(after) if ordered else None
-        if cause is not None:
-            record["cause"] = cause.text
+        if taken.cause is not None:
+            record["cause"] = taken.cause.text
         if taken.reason is Reason.CELL_SUSPENSION:
             record["cell"] = list(after.suspenders.causes.values())
         self._add(_Waiting(record, taken.decision, slot))
