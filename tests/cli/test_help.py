@@ -94,7 +94,7 @@ def test_help_of_a_name_says_what_it_is(topic: str, lines: list[str], capsys: py
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        ("story 3.0", "'3.0' is not a command of roost story\n    hint: try `roost story job 3.0`; `roost story --help`"),
+        ("story 3.0", "'3.0' is not a command of roost story\n    hint: try `roost story job 3.0`; `roost"),
         ("explain slot1@vm", "is not a command of roost explain\n    hint: try `roost explain slot slot1@vm`; `roost"),
         ("quue", "roost: 'quue' is not a command of roost\n    hint: did you mean queue? `roost --help` lists the"),
         ("config chek", "'chek' is not a command of roost config\n    hint: did you mean check? `roost config --help`"),

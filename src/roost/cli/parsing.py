@@ -12,7 +12,6 @@ from typing import Any, Final
 
 from roost.cli.terminal import CommandError
 
-
 _JOB: Final = re.compile(r"[0-9]+(\.[0-9]+)?")
 _SLOT: Final = re.compile(r"slot[0-9]|.+@.", re.IGNORECASE)
 
