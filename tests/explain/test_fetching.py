@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from roost.classad import ClassAd
-from roost.cli.explain_slot import fetching_text
-from roost.explain.slot import fetching
+from roost.cli.explain_slot import fetching_text, show
+from roost.explain.slot import SlotQuestion, explain_slot, fetching
 
 
 @pytest.mark.parametrize(
@@ -50,3 +50,20 @@ def test_a_hook_that_hangs_is_told_from_one_that_found_nothing(ad: dict[str, obj
     hook = fetching(ClassAd(ad), 1000.0)
     lines = [] if hook is None else [fetching_text(hook)]
     assert len(lines) == len(says) and all(text in line for text, line in zip(says, lines, strict=True))
+
+
+@pytest.mark.parametrize(
+    ("record", "says"),
+    [
+        ({"fetched": "/bin/work (7.1)", "user": "ann"}, "claimed by ann, with fetched job /bin/work (7.1)."),
+        ({"job": "7.1", "user": "ann@x"}, "claimed by ann, with job 7.1."),
+    ],
+)
+def test_a_fetched_job_is_not_shown_as_a_job_of_the_queue(
+    record: dict[str, str], says: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ad = {"Name": "slot1@m", "State": "Claimed", "Activity": "Busy", "RemoteOwner": "ann", "JobId": "7.1"}
+    begun = {"slot": "slot1@m", "at": 5.0, "from": "Claimed/Idle", "to": "Claimed/Busy", "number": "11", "reason": "r"}
+    asked = ClassAd(ad | {"EnteredCurrentActivity": 5})
+    show(explain_slot(SlotQuestion(ad=asked, fresh=False, origins={}, records=[begun | record], now=9.0)))
+    assert says in capsys.readouterr().out

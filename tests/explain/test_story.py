@@ -171,6 +171,20 @@ def test_a_job_without_a_log_that_was_tried_again_in_one_second_finishes_last_wi
     assert [each.what for each in story if each.kind == "job"][-1] == "killed by signal 9"
 
 
+def test_a_run_ends_once_though_its_claim_ends_after_it() -> None:
+    # CLAIM_WORKLIFE = 0: the claim is over when its first job is.
+    records = (
+        slot(10.1, "Claimed/Idle", "Claimed/Busy"),
+        slot(13.5, "Claimed/Busy", "Claimed/Cleaning"),
+        slot(13.5, "Claimed/Cleaning", "Claimed/Idle"),
+        slot(13.5, "Claimed/Idle", "Preempting/Vacating"),
+        slot(13.5, "Preempting/Vacating", "Owner/Idle", number="22"),
+        slot(14.1, "Claimed/Idle", "Claimed/Busy"),
+    )
+    told = lines([], records=records, QDate=10, JobStartDate=10, JobStatus=2)
+    assert [what for what, *_ in told if "left" in what] == ["left slot1@m; it waits again"]
+
+
 def test_a_job_without_a_log_that_was_held_and_released_did_not_wait_in_between() -> None:
     records = [
         slot(100.5, "Claimed/Idle", "Claimed/Busy"),
@@ -196,6 +210,17 @@ def test_a_displaced_job_names_who_gets_its_slot() -> None:
     displaced = decision(12.1, "eviction", "Claimed/Busy to Preempting/Vacating: better match", actor="", user="bob@m")
     told = lines(logged((10, SUBMITTED), (10, STARTED), (12, log.JobEvicted(reason="rank"))), displaced)
     assert told[-1] == ("evicted: rank; it waits again", "for bob@m, who gets the slot")
+
+
+def test_a_job_that_a_fetched_one_displaces_names_it_and_the_rank() -> None:
+    about = {"user": "ann", "slot": "slot1@m", "actor": "", "detail": {"for": "/bin/work (7.1)"}}
+    about |= {"knob": "RANK", "expression": "TARGET.Worth", "place": "/etc/roost.config:7"}
+    evicted = logged((10, SUBMITTED), (10, STARTED), (12, log.JobEvicted(reason="preempted")))
+    (told,) = [why for what, *why in lines(evicted, decision(12.0, "eviction", "r", **about)) if "evicted" in what]
+    assert told == [
+        "for the fetched job /bin/work (7.1) of ann, who gets the slot",
+        "by RANK = TARGET.Worth [/etc/roost.config:7]",
+    ]
 
 
 def test_a_job_that_is_held_does_not_wait_again() -> None:

@@ -40,6 +40,24 @@ def test_transitions_of_one_step_name_the_job_that_leaves_and_the_one_that_begin
     assert gone[-1] == ("1", None)
 
 
+def test_a_fetched_job_with_a_number_is_not_taken_for_the_queues_job_of_that_number(tmp_path: Path) -> None:
+    hand = Hand(policy=policy({"FetchWorkDelay": "0"}, fetches_work=True))
+    hand.poll(1)
+    numbered = ClassAd({"Cmd": "/bin/x", "Owner": "ann", "ClusterId": 7, "ProcId": 1})
+    names = [name for _, name in _noted(tmp_path / "log", hand, ev.FetchedWorkOffered(job_ad=numbered))]
+    assert names == ["/bin/x (7.1)", "/bin/x (7.1)"]
+
+
+def test_the_end_of_a_claim_is_not_about_the_job_that_has_left(tmp_path: Path) -> None:
+    hand = Hand(policy=policy({"CLAIM_WORKLIFE": "0"}))
+    hand.poll(1)
+    hand.run(job(ClusterId=1, ProcId=0))
+    hand.now += 1
+    hand.feed(ev.DeactivationRequested(claim_id=hand.state.claim.id, reply_to="d"))
+    named = _noted(tmp_path / "log", hand, ev.StarterExited())
+    assert named == [("12", "1.0"), ("10", None), ("22", None), ("1", None)]
+
+
 def test_a_claim_that_ends_at_once_says_why(tmp_path: Path) -> None:
     hand = Hand()
     hand.poll(1)

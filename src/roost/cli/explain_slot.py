@@ -131,7 +131,7 @@ def _records(pool: Pool, machine: str, name: str) -> list[dict[str, Any]]:
 def show(answer: SlotAnswer) -> None:
     """Print an answer."""
     whose = f", claimed by {answer.user}" if answer.user else ""
-    on = f", with job {answer.runs}" if answer.runs else ""
+    on = f", with {answer.runs}" if answer.runs else ""
     say(f"{answer.name} has been {answer.state}/{answer.activity} for {duration(answer.for_s)}{whose}{on}.")
     if not answer.fresh:
         say(f"{answer.machine} does not answer; this is the last ad that the pool has of it.")

@@ -273,7 +273,9 @@ def decided_by(record: dict[str, Any]) -> Iterator[str]:
     if actor:
         yield f"by {'the machine ' if actor == record.get('machine') else ''}{actor}"
     if is_displacement(record):
-        yield f"for {record['user']}, who gets the slot"
+        fetched = record.get("detail", {}).get("for")
+        gets = f"{record['user']}, who gets the slot"
+        yield f"for the fetched job {fetched} of {gets}" if fetched else f"for {gets}"
     if record.get("knob"):
         text = f" = {record['expression']}" if record.get("expression") else ""
         place = f" [{record['place']}]" if record.get("place") else ""

@@ -134,7 +134,7 @@ def explain_slot(question: SlotQuestion) -> SlotAnswer:
         activity=activity,
         for_s=question.now - float(ad.get("EnteredCurrentActivity", question.now)),
         user=_text(ad, "RemoteOwner"),
-        runs=_text(ad, "JobId"),
+        runs=_runs(ad, last),
         job=question.job,
         fresh=question.fresh,
         broken=_text(ad, "SlotBrokenReason"),
@@ -149,6 +149,13 @@ def explain_slot(question: SlotQuestion) -> SlotAnswer:
         expressions=_expressions(question, [name for name in names if name in ad]),
         seen=question.seen,
     )
+
+
+def _runs(ad: ClassAd, last: dict[str, Any] | None) -> str:
+    """The job on a slot, in words; a fetched job is not a job of the queue, even if its source has numbered it."""
+    if _text(ad, "State") in ("Claimed", "Preempting") and last is not None and last.get("fetched"):
+        return f"fetched job {last['fetched']}"
+    return f"job {_text(ad, 'JobId')}" if _text(ad, "JobId") else ""
 
 
 def fetching(ad: ClassAd, now: float) -> Fetching | None:

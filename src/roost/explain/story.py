@@ -129,7 +129,8 @@ def _was_there(ad: ClassAd, record: Mapping[str, Any]) -> bool:
 
 def _refined(told: list[Happening], records: Sequence[Record], decisions: Sequence[Record]) -> list[Happening]:
     """Events of a log, whose times are whole seconds, each at the instant that is known best."""
-    sources = (_Causes(_of_records(records)), _Causes(_of_decisions(decisions)))
+    recorded = ((at, milestone) for at, milestone, _ in _milestones(records))
+    sources = (_Causes(recorded), _Causes(_of_decisions(decisions)))
     found: list[Happening] = []
     before = -math.inf
     for each in told:
@@ -157,9 +158,21 @@ class _Causes:
         return None
 
 
-def _of_records(records: Iterable[Record]) -> Iterator[tuple[float, Milestone]]:
-    for record in records:
-        yield float(record.get("at", 0.0)), _leads_to(str(record.get("from", "")), str(record.get("to", "")))
+def _milestones(records: Iterable[Record]) -> Iterator[tuple[float, Milestone, str]]:
+    """What slots recorded of a job, in its order, with the slot. A run ends once: its claim may go on and end later."""
+    left: set[str] = set()
+    for record in sorted(records, key=lambda each: float(each.get("at", 0.0))):
+        if record.get("starter"):
+            continue
+        slot = str(record.get("slot", "?"))
+        milestone = _leads_to(str(record.get("from", "")), str(record.get("to", "")))
+        if milestone is Milestone.EVICTED:
+            if slot in left:
+                continue
+            left.add(slot)
+        elif milestone is not Milestone.NONE:
+            left.discard(slot)
+        yield float(record.get("at", 0.0)), milestone, slot
 
 
 def _of_decisions(decisions: Iterable[Record]) -> Iterator[tuple[float, Milestone]]:
@@ -220,15 +233,7 @@ def _of_job(record: Record, name: str) -> Happening:
 
 def _past(ad: ClassAd, name: str, records: Sequence[Record], decisions: Sequence[Record]) -> list[Happening]:
     """The past of a job without a log: what its ad says, and the runs that only the slots' records know."""
-    steps = sorted(
-        (
-            float(each.get("at", 0.0)),
-            _leads_to(str(each.get("from", "")), str(each.get("to", ""))),
-            str(each.get("slot", "?")),
-        )
-        for each in records
-        if not each.get("starter")
-    )
+    steps = list(_milestones(records))
     holds = [at for at, milestone in _of_decisions(decisions) if milestone is Milestone.HELD]
     found = [*_dates(ad, name), *_end(ad, name, steps), *_runs(ad, name, steps, holds)]
     return sorted(found, key=lambda each: each.at)

@@ -13,6 +13,7 @@ from typing import Final
 
 from roost.classad import ClassAd
 from roost.model.audit import AuditKind, AuditRecord, Effect, clipped, some
+from roost.model.claims import ClaimKind
 from roost.model.digests import digest
 from roost.model.reasons import Reason
 from roost.model.starter import StarterReason
@@ -52,23 +53,38 @@ def is_starter_eviction(taken: StarterTaken) -> bool:
 
 
 def of_slot(
-    before: SlotState, after: SlotState, taken: Taken, *, machine: str, place: str, configuration: str
+    before: SlotState,
+    after: SlotState,
+    taken: Taken,
+    *,
+    machine: str,
+    place: str,
+    configuration: str,
+    rank: tuple[str, str] = ("", ""),
 ) -> AuditRecord | None:
-    """The record of a slot's transition; None for one that evicts no job. `place`: where its expression was set."""
+    """The record of a slot's transition; None for one that evicts no job.
+
+    `place` says where its expression was set. `rank` is the slot's RANK and its place: no match is on record with it
+    where a hook brought the job that the machine prefers.
+    """
     activation = before.claim.activation or after.claim.activation
     if activation is None or not is_eviction(taken):
         return None
-    ad = activation.job_ad
+    ad, kind = activation.job_ad, (after if before.claim.activation is None else before).claim.kind
+    name, program = job_name(ad, kind), fetched_program(ad, kind)
     waiting = after.waiting or before.waiting
     winner = None if waiting is None or taken.reason is not Reason.BETTER_MATCH else waiting.job_ad
+    preferred = "" if winner is None or waiting is None else fetched_program(winner, waiting.kind)
     cause = taken.cause or cause_of(after)
     said = f"{taken.source} to {taken.target}: {taken.reason}"
-    if _fetched(ad):
-        said = f"{_fetched(ad)}: {said}"
-    if winner is not None and _fetched(winner):
-        said += f", for the {_fetched(winner)}"
+    if program:
+        said = f"{_fetched(program, ad)}: {said}"
+    if winner is not None and waiting is not None and preferred:
+        said += (
+            f", for the {_fetched(preferred, winner)}, whose rank is {waiting.rank:g} (its own: {before.claim.rank:g})"
+        )
     record = AuditRecord(
-        id=f"eviction/{digest(before.claim.id.text, _job(ad))}/{taken.number}/{round(taken.at * 1000)}",
+        id=f"eviction/{digest(before.claim.id.text, name)}/{taken.number}/{round(taken.at * 1000)}",
         kind=AuditKind.EVICTION,
         at=taken.at,
         until=taken.at,
@@ -76,21 +92,32 @@ def of_slot(
         loser=_user(ad),
         machine=machine,
         slot=before.name,
-        job=_job(ad),
+        job=name,
         configuration=configuration,
         reason=said if cause is None else f"{said} ({cause.text})",
-        detail={"cmd": str(ad.get("Cmd"))} if _fetched(ad) else {},
+        detail=_detail(program, preferred),
     )
-    return _by(record, taken.decision, place, better=taken.reason is Reason.BETTER_MATCH)
+    if taken.reason is Reason.BETTER_MATCH:
+        # The policy of the job that goes was not asked.
+        return replace(record, knob="RANK", expression=clipped(rank[0]), place=rank[1]) if preferred else record
+    return _by(record, taken.decision, place)
 
 
 def of_starter(
-    slot: str, job_ad: ClassAd, run: str, taken: StarterTaken, *, machine: str, place: str, configuration: str
+    slot: str,
+    job_ad: ClassAd,
+    run: str,
+    taken: StarterTaken,
+    *,
+    kind: ClaimKind | None,
+    machine: str,
+    place: str,
+    configuration: str,
 ) -> AuditRecord | None:
     """The record of a starter's transition; None for one that does not get rid of its job by its own policy."""
     if not is_starter_eviction(taken):
         return None
-    said = f"{taken.source} to {taken.target}: {taken.reason}"
+    said, program = f"{taken.source} to {taken.target}: {taken.reason}", fetched_program(job_ad, kind)
     record = AuditRecord(
         id=f"eviction/{digest(slot, run)}/starter {taken.number}/{round(taken.at * 1000)}",
         kind=AuditKind.EVICTION,
@@ -99,10 +126,10 @@ def of_starter(
         loser=_user(job_ad),
         machine=machine,
         slot=slot,
-        job=_job(job_ad),
+        job=job_name(job_ad, kind),
         configuration=configuration,
-        reason=f"{_fetched(job_ad)}: {said}" if _fetched(job_ad) else said,
-        detail={"cmd": str(job_ad.get("Cmd"))} if _fetched(job_ad) else {},
+        reason=f"{_fetched(program, job_ad)}: {said}" if program else said,
+        detail=_detail(program),
     )
     return _by(record, taken.decision, place)
 
@@ -135,9 +162,8 @@ def ordered(
     )
 
 
-def _by(record: AuditRecord, decision: Decision | None, place: str, *, better: bool = False) -> AuditRecord:
-    # Who prefers another job has not asked this one's policy: RANK is the slot's, and the record of the match has it.
-    if decision is None or better:
+def _by(record: AuditRecord, decision: Decision | None, place: str) -> AuditRecord:
+    if decision is None:
         return record
     text = clipped(str(decision.expression or ""))
     return replace(record, knob=decision.name, expression=text, place=place)
@@ -151,11 +177,27 @@ def _user(ad: ClassAd) -> str:
     return user if isinstance(user, str) else ""
 
 
-def _fetched(ad: ClassAd) -> str:
-    """A job that has no number, in words: a hook fetched it; "" for one of a queue."""
-    return "" if _job(ad) else f"fetched job {ad.get('Cmd')} of {_user(ad) or 'no owner'}"
+def fetched_program(ad: ClassAd, kind: ClaimKind | None) -> str:
+    """The program of a fetched job, with the number that its source may have given it; "" for a job of a queue."""
+    if kind is not ClaimKind.FETCHED:
+        return ""
+    number = _number(ad)
+    return f"{ad.get('Cmd')} ({number})" if number else f"{ad.get('Cmd')}"
 
 
-def _job(ad: ClassAd) -> str:
+def job_name(ad: ClassAd, kind: ClaimKind | None) -> str:
+    """The name of a queue's job; "" for a fetched one: a number from its source may also be a job's of the queue."""
+    return "" if kind is ClaimKind.FETCHED else _number(ad)
+
+
+def _fetched(program: str, ad: ClassAd) -> str:
+    return f"fetched job {program} of {_user(ad) or 'no owner'}"
+
+
+def _detail(program: str, preferred: str = "") -> dict[str, str]:
+    return {name: text for name, text in (("fetched", program), ("for", preferred)) if text}
+
+
+def _number(ad: ClassAd) -> str:
     cluster, proc = ad.get("ClusterId"), ad.get("ProcId")
     return f"{cluster}.{proc}" if isinstance(cluster, int) and isinstance(proc, int) else ""

@@ -426,9 +426,15 @@ class NodeDaemon:
             _log.info("%s: %s -> %s (%s: %s)%s", slot.name, each.source, each.target, each.number, each.reason, cause)
             self.transition_log.note(slot.plan.id.number, before, taken.state, each)
             if is_eviction(each):
-                place = self._place_of(each.decision, slot)
-                configuration = self.configuration
-                about = of_slot(before, taken.state, each, machine=self.name, place=place, configuration=configuration)
+                about = of_slot(
+                    before,
+                    taken.state,
+                    each,
+                    machine=self.name,
+                    place=self._place_of(each.decision, slot),
+                    configuration=self.configuration,
+                    rank=self.transition_log.expression("RANK", slot.plan.id.number),
+                )
                 self.record(about)
 
     def _place_of(self, decision: Decision | None, slot: NodeSlot) -> str:
@@ -446,7 +452,7 @@ class NodeDaemon:
         for each in taken.transitions:
             _log.debug("%s %s: %s -> %s (%s)", slot.name, slot.run_name, each.source, each.target, each.reason)
             if is_starter_eviction(each):
-                self.transition_log.note_starter(slot.plan.id.number, slot.name, starter.state.job_ad, each)
+                self.transition_log.note_starter(slot.plan.id.number, slot.state, starter.state.job_ad, each)
             place = self._place_of(each.decision, slot)
             self.record(
                 of_starter(
@@ -454,6 +460,7 @@ class NodeDaemon:
                     starter.state.job_ad,
                     slot.run_name,
                     each,
+                    kind=slot.state.claim.kind,
                     machine=self.name,
                     place=place,
                     configuration=self.configuration,

@@ -24,7 +24,9 @@ from typing import Any, Final
 
 from roost.classad import ClassAd, ParseError
 from roost.config import Config, ConfigError
+from roost.model.claims import ClaimKind
 from roost.model.reasons import Reason
+from roost.node.decisions import fetched_program, job_name
 from roost.policy.decision import Decision
 from roost.policy.explain import Explanation
 from roost.policy.explain.configured import configured_expression
@@ -64,7 +66,9 @@ class TransitionLog:
         self.config = config
         self._waiting: deque[_Waiting] = deque()
         self._noted = asyncio.Event()
-        self._places: dict[tuple[str, int], str] = {}
+        self._places: dict[tuple[str, int], tuple[str, str]] = {}
+        #: Slots whose last job has left while its claim goes on.
+        self._left: set[str] = set()
 
     def reconfigure(self, config: Config) -> None:
         """Expressions come from somewhere else from now on."""
@@ -81,7 +85,7 @@ class TransitionLog:
             "to": str(taken.target),
             "number": taken.number,
             "reason": str(taken.reason),
-            **_about(before, after, taken),
+            **self._about(before, after, taken),
         }
         if taken.cause is not None:
             record["cause"] = taken.cause.text
@@ -89,17 +93,30 @@ class TransitionLog:
             record["cell"] = list(after.suspenders.causes.values())
         self._add(_Waiting(record, taken.decision, slot))
 
-    def note_starter(self, slot: int, name: str, job_ad: ClassAd, taken: StarterTaken) -> None:
+    def _about(self, before: SlotState, after: SlotState, taken: Taken) -> dict[str, Any]:
+        """The job that a transition was about. What becomes of a claim after its job has left is not about that job."""
+        if taken.target == BUSY:
+            self._left.discard(before.name)
+        about = _about(before, after, taken)
+        if before.name in self._left:
+            about = {"user": about["user"]} if "user" in about else {}
+        if taken.target == CLAIMED:
+            self._left.add(before.name)
+        elif taken.target.state not in _HELD:
+            self._left.discard(before.name)
+        return about
+
+    def note_starter(self, slot: int, state: SlotState, job_ad: ClassAd, taken: StarterTaken) -> None:
         """A starter has begun to evict its job by its own policy, or to kill it."""
         record = {
             "at": round(taken.at, 3),
-            "slot": name,
+            "slot": state.name,
             "from": str(taken.source.state),
             "to": str(taken.target.state),
             "number": f"starter {taken.number}",
             "starter": True,
             "reason": str(taken.reason),
-            **_of_job(job_ad),
+            **_of_job(job_ad, state.claim.kind),
         }
         self._add(_Waiting(record, taken.decision, slot))
 
@@ -146,13 +163,17 @@ class TransitionLog:
 
     def place(self, name: str, slot: int) -> str:
         """Where the expression that a slot goes by was set; "" if it was not."""
+        return self.expression(name, slot)[1]
+
+    def expression(self, name: str, slot: int) -> tuple[str, str]:
+        """The expression that a slot goes by, and where it was set; "" for both if it was not."""
         key = (name, slot)
         found = self._places.get(key)
         if found is None:
             with contextlib.suppress(ParseError, ConfigError):
                 expression = configured_expression(self.config, name, subsys="STARTD", slot=slot)
-                found = "" if expression is None else str(expression.origin)
-            found = self._places[key] = found or ""
+                found = None if expression is None else (str(expression.expression), str(expression.origin))
+            found = self._places[key] = found or ("", "")
         return found
 
     def _append(self, lines: list[str]) -> None:
@@ -212,19 +233,17 @@ def _about(before: SlotState, after: SlotState, taken: Taken) -> dict[str, Any]:
         claim = state.claim
         ad = None if claim.activation is None else claim.activation.job_ad
         if ad is not None:
-            return _of_job(ad)
+            return _of_job(ad, claim.kind)
     for state in reversed(states):
         if state.claim.request is not None and state.claim.request.job_ad is not None:
             return {"user": str(state.claim.request.job_ad.get("User", ""))}
     return {}
 
 
-def _of_job(ad: ClassAd) -> dict[str, Any]:
-    """The name of a job, and its user; of a fetched job, which has no name, the program."""
-    user, cluster, proc = str(ad.get("User") or ad.get("Owner") or ""), ad.get("ClusterId"), ad.get("ProcId")
-    if isinstance(cluster, int) and isinstance(proc, int):
-        return {"job": f"{cluster}.{proc}", "user": user}
-    return {"fetched": str(ad.get("Cmd", "")), "user": user}
+def _of_job(ad: ClassAd, kind: ClaimKind | None) -> dict[str, Any]:
+    """The name of a job, and its user; of a fetched job, which has no name of its own, the program."""
+    user, name = str(ad.get("User") or ad.get("Owner") or ""), job_name(ad, kind)
+    return {"job": name, "user": user} if name else {"fetched": fetched_program(ad, kind), "user": user}
 
 
 def _reasons(why: Explanation) -> dict[str, Any]:
