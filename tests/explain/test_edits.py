@@ -57,6 +57,16 @@ def test_a_change_is_offered_that_makes_the_job_fit(
     assert wanted.symmetric_match(ad("true", **SLOT), WORLD)
 
 
+def test_a_job_that_waits_for_a_time_is_told_when_it_comes() -> None:
+    """The only advice was to leave the time out."""
+    early, late = ad("CurrentTime >= 500", **SLOT), ad("true", **SLOT | {"Name": "slot2@m"})
+    assert found(ad("time() > 300 && MY.Prio =!= 3"), late, early).later == (301.0, "slot2@m")
+    assert found(ad("time() > 300"), early).later == (500.0, "slot1@m")
+    assert found(ad("time() < -5"), late).later is None
+    # Both have to be true, and the second never is.
+    assert found(ad('time() > 300 && TARGET.Colour == "red"'), late).later is None
+
+
 def test_of_two_slots_the_one_is_offered_that_less_has_to_be_given_up_for() -> None:
     slots = [ad("true", **SLOT), ad("true", **SLOT | {"Name": "slot2@m", "Memory": 3000})]
     change = found(ad("TARGET.Memory >= RequestMemory", RequestMemory=5000), *slots).edit

@@ -10,8 +10,8 @@ What it does not do: it changes no expression but Requirements, and no attribute
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Final
 
@@ -30,6 +30,8 @@ _COMMANDS: Final = {
     "requestcpus": "request_cpus", "requestmemory": "request_memory", "requestdisk": "request_disk",
     "requestgpus": "request_gpus",
 }  # fmt: skip
+#: What an expression calls the time by.
+_CLOCKS: Final = ("time()", "currenttime")
 
 
 class Kind(StrEnum):
@@ -100,6 +102,30 @@ def best_edit(
         if found is not None and (best is None or _better(found, best)):
             best = found
     return best
+
+
+def first_time(
+    job: ClassAd, slots: Mapping[str, ClassAd], unmet: Mapping[str, Mapping[str, Explanation]], test: Matcher
+) -> tuple[float, str] | None:
+    """When a slot would take the job as it is, epoch s, and which does first; None if time alone changes nothing.
+
+    Tried are the times that rejecting clauses compare with `time()` or CurrentTime.
+    """
+    fitting = (
+        (at, name)
+        for name in list(unmet)[:SLOTS_MAX]
+        for at in _times(unmet[name].values(), test.world.now())
+        if replace(test, world=replace(test.world, instant=at, source=None)).fits(job, slots[name])
+    )
+    return min(fitting, default=None)
+
+
+def _times(whys: Iterable[Explanation], now: float) -> set[float]:
+    found: set[float] = set()
+    for change in (each for why in whys for each in why.changes):
+        if fold(change.subject.rpartition(".")[2]) in _CLOCKS and (bound := _number(change.bound)) is not None:
+            found |= {float(at) for at in (bound, bound + 1) if at > now}
+    return found
 
 
 def _better(one: Edit, other: Edit) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime, timedelta, timezone
 from typing import Any, Final
 
 from roost.classad import ClassAd
@@ -272,6 +273,10 @@ def _of_verdict(name: str, found: Verdict, causes: Sequence[Cause]) -> Iterator[
     if record.get("out"):
         yield Remedy(kind=RemedyKind.RESUBMIT, text="Submit the job again without that attribute.")
         return
+    if found.later is not None:
+        at, slot = found.later
+        text = f"Wait: from {_local(at, record)} on {slot} would take it."
+        yield Remedy(kind=RemedyKind.WAIT, text=text)
     if found.edit is not None:
         yield _edited(name, found)
     yield from _of_machines(found)
@@ -279,6 +284,12 @@ def _of_verdict(name: str, found: Verdict, causes: Sequence[Cause]) -> Iterator[
     policy = list(_of_policy(found))
     # The pool's policy is named first only where it is what the job waits for.
     yield from [*policy, *rest] if causes and causes[0] is Cause.POOL_POLICY else [*rest, *policy]
+
+
+def _local(at: float, record: Mapping[str, Any]) -> str:
+    """A time of epoch s in the zone of the record."""
+    zone = timezone(timedelta(seconds=record["zone_offset_s"]))
+    return f"{datetime.fromtimestamp(at, zone):%Y-%m-%d %H:%M:%S}"
 
 
 def _edited(name: str, found: Verdict) -> Remedy:

@@ -84,6 +84,8 @@ class Verdict:
     nearest: Nearest | None = None
     #: The smallest change of the job that makes it fit a slot, proven by evaluation; None if none was found.
     edit: edits.Edit | None = None
+    #: When a slot would take the job as it is, epoch s, and which; None if time alone changes nothing.
+    later: tuple[float, str] | None = None
     #: Partitionable slots that would run it if nothing of them were in use.
     when_free: list[str] = field(default_factory=list)
     #: Slots that only their owners' policies keep from the job.
@@ -236,6 +238,7 @@ class _Builder:
     def done(self) -> Verdict:
         """The verdict."""
         found = self._verdict.edit = edits.best_edit(self._tracer.job, self._slots, self._unmet, self._test)
+        self._verdict.later = edits.first_time(self._tracer.job, self._slots, self._unmet, self._test)
         if found is not None and found.slot in self._verdict.others:
             self._verdict.others.remove(found.slot)
         self._verdict.groups = sorted(self._groups.values(), key=lambda group: -group.count)
