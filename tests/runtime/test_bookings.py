@@ -5,13 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from roost.classad import ClassAd
 from roost.collector.table import Kept
 from roost.negotiator.snapshot import Match
 from roost.negotiator.timing import Wish
-from roost.runtime.central.bookings import HEARD_S, PROMISE_S, Bookings
+from roost.runtime.central.bookings import HEARD_S, PROMISE_S, Bookings, in_parts
 from roost.wire import messages as m
+from roost.wire.codec import MESSAGE_BYTES_MAX, encode
 from roost.wire.errors import WireError
 
 
@@ -196,3 +198,19 @@ def test_a_queue_is_given_no_more_slots_than_it_may_ask_for() -> None:
     assert bookings.room("q") == 0
     bookings.wanted(_demand(3, 3, places=1, heard=given.serial), "q", 10.0)
     assert bookings.room("q") == 0, "one is on its way still"
+
+
+def test_what_a_queue_is_given_fits_into_messages() -> None:
+    """Of a message that was too large for 2,000 slots the matchmaker did not recover: it gave no slot to anybody."""
+    large = {"Text": "x" * 5_000}
+    matches = [
+        m.Match(submitter="ann", autocluster=1, slot=f"s{number}", node="n", claim_id=f"s{number}#1", slot_ad=large)
+        for number in range(2_000)
+    ]
+    parts = in_parts(matches)
+    assert [match for part in parts for match in part] == matches
+    assert 3 < len(parts) < 10
+    assert all(len(encode(m.Matched(matches=part))) < MESSAGE_BYTES_MAX for part in parts)
+    assert in_parts([]) == [[]]
+    beyond = replace(matches[0], slot_ad={"Text": "x" * MESSAGE_BYTES_MAX})
+    assert in_parts([matches[0], beyond, matches[1]]) == [[matches[0]], [beyond], [matches[1]]]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from typing import Any, get_type_hints
 
 import msgspec
@@ -10,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from roost.wire.codec import MESSAGE_BYTES_MAX, decode, encode, expect
+from roost.wire.codec import MESSAGE_BYTES_MAX, as_text, decode, encode, expect
 from roost.wire.errors import WireError
 from roost.wire.messages import (
     ALL,
@@ -125,10 +126,21 @@ def test_what_is_too_much_is_refused_with_its_reason(data: bytes) -> None:
 def test_what_is_too_large_or_no_text_is_not_sent() -> None:
     with pytest.raises(WireError, match="MESSAGE_BYTES_MAX"):
         encode(FilePart(data=b"x" * MESSAGE_BYTES_MAX))
+    with pytest.raises(WireError, match="Ask"):
+        encode(Ask(what="cut \udcc3"))
     with pytest.raises(WireError, match="Answer"):
-        encode(Answer(text="cut \udcc3"))
+        encode(Answer(text="half a character \ud800"))
     with pytest.raises(WireError, match="Answer"):
         encode(Answer(data=object()))
+
+
+def test_what_a_daemon_tells_of_a_file_whose_name_is_not_utf_8_can_be_read() -> None:
+    """The report of a job that named such a file could not be sent, and nothing else could after it."""
+    name = os.fsdecode("dé".encode() + b"\xff\xc3(")
+    odd = Answer(text=f"cannot read {name}", data={name: [name, (name, b"\xff"), {"é": 1}]})
+    plain = r"dé\xff\xc3("
+    assert decode(encode(odd)) == Answer(text=f"cannot read {plain}", data={plain: [plain, [plain, "/w=="], {"é": 1}]})
+    assert [as_text(each) for each in (name, "é", "a")] == [plain, "é", "a"]
 
 
 def test_a_message_of_another_kind_is_not_taken_for_the_one_expected() -> None:

@@ -18,7 +18,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Final, Protocol
+from typing import Any, Final, NoReturn, Protocol
 
 from roost.config import Config, ConfigError
 from roost.config.access import Level, access
@@ -149,6 +149,27 @@ async def _run(context: RoleContext, make: Make, tell: Callable[[str], None]) ->
     with contextlib.suppress(asyncio.CancelledError):
         await stopping
     await bus.close()
+
+
+def must_go_on(task: asyncio.Task[Any]) -> None:
+    """End this process when work fails without which its daemon would be one in name only.
+
+    What is in memory may be half changed, and what is on disk is whole: the master starts the daemon again, and jobs
+    do not notice.
+    """
+    task.add_done_callback(_ended)
+
+
+def _ended(task: asyncio.Task[Any]) -> None:
+    if not task.cancelled() and (failure := task.exception()) is not None:
+        _log.critical("internal error: %s failed; the daemon starts again", task.get_name(), exc_info=failure)
+        give_up()
+
+
+def give_up() -> NoReturn:
+    """End this process at once, as one that was killed."""
+    logging.shutdown()
+    os._exit(70)
 
 
 def waits_for_restart(started: Config, fresh: Config) -> list[str]:

@@ -9,7 +9,7 @@ from typing import Final, TypeVar
 import msgspec
 
 from roost.wire.errors import WireError
-from roost.wire.messages import ALL, VERSION, Message
+from roost.wire.messages import ALL, VERSION, Ask, Message
 from roost.wire.structs import Struct, data_of
 
 M = TypeVar("M", bound=Message)
@@ -29,14 +29,42 @@ _DECODER: Final = msgspec.json.Decoder(functools.reduce(operator.or_, ALL))
 
 
 def encode(message: Message) -> bytes:
-    """The bytes of a message. Raises WireError for one that is too large."""
+    """The bytes of a message. Raises WireError for one that is too large.
+
+    What daemons tell may have names of files in it, which need not be UTF-8: their odd bytes are written as `as_text`
+    does. What a user asks for is not changed, but refused.
+    """
     try:
-        data = _ENCODER.encode(message)
+        try:
+            data = _ENCODER.encode(message)
+        except UnicodeEncodeError:
+            if isinstance(message, Ask):
+                raise
+            data = _ENCODER.encode(_readable(msgspec.to_builtins(message, enc_hook=_plain)))
     except (UnicodeEncodeError, TypeError, OverflowError) as error:
         raise WireError(f"{type(message).__name__}: {error}") from None
     if len(data) > MESSAGE_BYTES_MAX:
         raise WireError(f"{type(message).__name__}: {len(data)} bytes are more than MESSAGE_BYTES_MAX")
     return data
+
+
+def as_text(name: str) -> str:
+    r"""The name of a file as other programs can read it: of one that is not UTF-8, odd bytes as ``\xff``."""
+    if name.isascii():
+        return name
+    return name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+
+
+def _readable(value: object) -> object:
+    match value:
+        case str():
+            return as_text(value)
+        case dict():
+            return {_readable(key): _readable(each) for key, each in value.items()}
+        case list() | tuple():
+            return [_readable(each) for each in value]
+        case _:
+            return value
 
 
 def decode(data: bytes) -> Message:

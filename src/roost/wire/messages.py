@@ -111,7 +111,7 @@ class Files(Message, frozen=True, kw_only=True):
 
     #: The items, as `transfer.pack_items` writes them.
     items: bytes = b""
-    #: Names of those at the top that an earlier run has saved.
+    #: Names of those at the top that an earlier run has saved, as text (`codec.as_text`).
     saved: list[str] = []
     #: Too many runs get files now: ask again.
     wait: bool = False
@@ -286,6 +286,8 @@ class GetFile(Message, frozen=True, kw_only=True):
     name: str
     offset: int
     size: int
+    #: The item, as `transfer.pack_items` writes one: its name need not be UTF-8. Earlier versions left it out.
+    item: bytes = b""
 
 
 class PutFile(Message, frozen=True, kw_only=True):

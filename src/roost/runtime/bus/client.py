@@ -155,7 +155,13 @@ class Bus:
 
     async def send(self, subject: str, message: Message) -> None:
         """Send a message; it may be lost."""
-        await self._publish(subject, encode(message), type(message).__name__)
+        try:
+            data = encode(message)
+        except WireError as error:
+            # Whatever it is about: those who send go on with what is to be sent next.
+            _log.error("%s is not sent: %s", type(message).__name__, error)
+            return
+        await self._publish(subject, data, type(message).__name__)
 
     async def _publish(self, subject: str, data: bytes, what: str) -> None:
         try:

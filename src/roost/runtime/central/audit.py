@@ -12,7 +12,7 @@ from roost.model.audit import AuditKind, AuditRecord, Effect, clipped, some
 from roost.model.digests import digest
 from roost.runtime.audit_sender import AuditSender
 from roost.runtime.central.audit_keeper import AuditKeeper, audit_settings
-from roost.runtime.role import ConfigurationRefused
+from roost.runtime.role import ConfigurationRefused, must_go_on
 from roost.wire import messages as m
 from roost.wire.audit import audit_data
 
@@ -42,8 +42,8 @@ class CentralAudit:
         """Begin to keep records."""
         self._sender.load()
         self._note(None, self._config)
-        self._daemon.spawn(self.keeper.keep_all())
-        self._daemon.spawn(self._sender.send_all())
+        must_go_on(self._daemon.spawn(self.keeper.keep_all(), "keeping of the audit trail"))
+        must_go_on(self._daemon.spawn(self._sender.send_all(), "sending of decisions"))
 
     def reconfigure(self, config: Config) -> None:
         """Keep by another configuration from now on, but in the same database."""

@@ -32,13 +32,13 @@ from roost.runtime.bus.lanes import Lanes
 from roost.runtime.causes import bracketed
 from roost.runtime.central.answers import CentralAnswers
 from roost.runtime.central.audit import CentralAudit
-from roost.runtime.central.bookings import Bookings
+from roost.runtime.central.bookings import Bookings, in_parts
 from roost.runtime.central.cell import CellDesk
 from roost.runtime.central.defragmenter import Defragmenter
 from roost.runtime.central.matchmaker import ACCOUNTS_EVERY_S, Matchmaker
 from roost.runtime.daemon_ads import central_identity
 from roost.runtime.deciding import Deciding, in_slices
-from roost.runtime.role import ConfigurationRefused, Ending, RoleContext, superusers
+from roost.runtime.role import ConfigurationRefused, Ending, RoleContext, must_go_on, superusers
 from roost.wire import messages as m
 from roost.wire.ads import AdData, ad_data, ad_from
 from roost.wire.errors import WireError
@@ -122,9 +122,12 @@ class CentralDaemon:
         await self.bus.listen(f"{self.subjects.prefix}.central.ask.*", self.lanes.take)
         self.bus.on_reconnect = self._came_back
         await self._hello()
-        self.spawn(self._cycles())
-        self.spawn(self._expire())
-        self.spawn(self.show_accounts())
+        for work, name in (
+            (self._cycles(), "matchmaking"),
+            (self._expire(), "expiry of ads"),
+            (self.show_accounts(), "accounting"),
+        ):
+            must_go_on(self.spawn(work, name))
         self.audit.start()
         if self.defragmenter is not None:
             self.defragmenter.start()
@@ -170,11 +173,12 @@ class CentralDaemon:
             task.cancel()
         self.audit.close()
 
-    def spawn(self, work: Coroutine[Any, Any, None]) -> None:
+    def spawn(self, work: Coroutine[Any, Any, None], name: str | None = None) -> asyncio.Task[None]:
         """Do something beside."""
-        task = asyncio.create_task(work)
+        task = asyncio.create_task(work, name=name)
         self._tasks.add(task)
         task.add_done_callback(self._finished)
+        return task
 
     def _finished(self, task: asyncio.Task[Any]) -> None:
         self._tasks.discard(task)
@@ -482,9 +486,12 @@ class CentralDaemon:
             await self.bus.send(self.subjects.matched(node, self.context.name), m.SlotsMatched(claim_ids=claim_ids))
 
     async def _tell(self, schedd: str, matches: list[m.Match], rejected: dict[str, str]) -> None:
-        message = self.bookings.given(schedd, matches, rejected, self.clock.now())
-        if message is not None:
-            await self.bus.send(self.subjects.given(schedd, self.context.name), message)
+        parts = in_parts(matches)
+        for number, part in enumerate(parts, 1):
+            told = rejected if number == len(parts) else {}
+            message = self.bookings.given(schedd, part, told, self.clock.now())
+            if message is not None:
+                await self.bus.send(self.subjects.given(schedd, self.context.name), message)
 
 
 def _task(pledge: Pledge | None) -> AdData:

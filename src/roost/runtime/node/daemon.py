@@ -60,7 +60,7 @@ from roost.runtime.processes.accounts import can_switch_user
 from roost.runtime.processes.cron import CronAround, CronPrograms
 from roost.runtime.processes.memory_control import limits_memory
 from roost.runtime.processes.nursery import Nursery, NurseryFailed
-from roost.runtime.role import ConfigurationRefused, RoleContext
+from roost.runtime.role import ConfigurationRefused, RoleContext, must_go_on
 from roost.runtime.role import Ending as DaemonEnding
 from roost.startd.layout.change import PresentLayout
 from roost.startd.layout.problems import LayoutRefused
@@ -243,18 +243,18 @@ class NodeDaemon:
         await self.bus.listen(self.subjects.matched(self.name, "*"), self.queue_requests.on_match)
         await self.bus.listen(self.subjects.ask_node(self.name, "*"), self.lanes.take)
         self.bus.on_reconnect = self.ads.all_anew
-        for work in (
-            self._polls(),
-            self.outbox.send_all(),
-            self.outbox.repeat(self.machine),
-            self.outbox.ask_for_life(self.machine),
-            self._tell_master(),
-            self._tidy(),
-            self.ads.refresh(),
-            self.transition_log.keep(),
-            self.audit.send_all(),
+        for name, work in (
+            ("polling", self._polls()),
+            ("sending of messages", self.outbox.send_all()),
+            ("repetition of reports", self.outbox.repeat(self.machine)),
+            ("care for leases", self.outbox.ask_for_life(self.machine)),
+            ("the daemon's own ad", self._tell_master()),
+            ("tidying", self._tidy()),
+            ("publication of slots", self.ads.refresh()),
+            ("the record of transitions", self.transition_log.keep()),
+            ("sending of decisions", self.audit.send_all()),
         ):
-            self.spawn(work)
+            must_go_on(self.spawn(work, name))
 
     async def start_nursery(self) -> Nursery:
         """Where jobs are started. Raises NurseryFailed."""
@@ -328,9 +328,9 @@ class NodeDaemon:
             for task in stuck:
                 _log.warning("task did not stop in time; abandoned: %r", task)
 
-    def spawn(self, work: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
+    def spawn(self, work: Coroutine[Any, Any, Any], name: str | None = None) -> asyncio.Task[Any]:
         """Do something beside."""
-        task = asyncio.create_task(work)
+        task = asyncio.create_task(work, name=name)
         self._tasks.add(task)
         task.add_done_callback(self._finished)
         return task

@@ -32,6 +32,7 @@ from roost.runtime.files.transfer import (
     pack_items,
     unpack_items,
 )
+from roost.wire.codec import as_text
 from roost.wire.messages import Answer, AskFiles, FilePart, Files, FileTaken, GetFile, Message, OutputDone, PutFile
 
 _log = logging.getLogger("roost.node")
@@ -92,7 +93,8 @@ class Transfers:
                 return _told(files.error, files.code, files.subcode, code)
             items = unpack_items(files.items)
             self.input_bytes = sum(item.size for item in items)
-            self.saved = frozenset(files.saved)
+            saved = frozenset(files.saved)
+            self.saved = frozenset(item.name for item in items if as_text(item.name) in saved)
             sink = LocalSink(lambda name: sandbox / name, code, writer=self._run, hands=self.hands)
             found = await move(items, _Remote(self, code), sink)
         except (QueueRefuses, ValueError) as problem:
@@ -137,7 +139,7 @@ class Transfers:
 
     async def get(self, item: FileItem, offset: int, size: int) -> FilePart:
         """A piece of an input file."""
-        return await self._ask(GetFile(run=self._run, name=item.name, offset=offset, size=size), FilePart)
+        return await self._ask(_asking(self._run, item, offset, size), FilePart)
 
     async def put(self, message: PutFile) -> FileTaken:
         """Hand over a piece of an output file, once the queue takes files of this run."""
@@ -200,6 +202,10 @@ class _RemoteSink:
             )
         )
         return self._offset(taken)
+
+
+def _asking(run: str, item: FileItem, offset: int, size: int) -> GetFile:
+    return GetFile(run=run, name=item.name, offset=offset, size=size, item=pack_items([item]))
 
 
 def _told(text: str, code: int, subcode: int, otherwise: StarterHold) -> TransferProblem:

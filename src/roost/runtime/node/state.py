@@ -120,9 +120,14 @@ class NodeState:
 
     def restore(self, machine: Machine) -> None:
         """Write everything again if the directory was removed: without records no job would be adopted."""
-        if self._directory.exists():
+        try:
+            if self._directory.exists():
+                return
+            self._directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        except OSError as error:
+            # The next poll tries again.
+            _log.error("the state of the machine cannot be saved: %s", error)
             return
-        self._directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._written.clear()
         for slot in machine.slots:
             self.touch(slot, machine)

@@ -13,13 +13,12 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-import os
 import time
 from collections import deque
 from collections.abc import Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from typing import Any, Final, NoReturn, TypeVar
+from typing import Any, Final, TypeVar
 
 from roost.config import Config, ConfigError
 from roost.config.access import access
@@ -45,7 +44,7 @@ from roost.runtime.queue.messages import check_speaker, events_of, given_by, ord
 from roost.runtime.queue.spool import Spool
 from roost.runtime.queue.store import CELL_ERRORS, Committed, LogPiece, Noted, Store
 from roost.runtime.queue.user_logs import UserLogs
-from roost.runtime.role import ConfigurationRefused, Ending, RoleContext, superusers
+from roost.runtime.role import ConfigurationRefused, Ending, RoleContext, give_up, must_go_on, superusers
 from roost.schedd import effects as ef
 from roost.schedd import events as ev
 from roost.schedd.changes import Change, PutClaim, PutJob
@@ -160,6 +159,8 @@ class ScheddDaemon:
             asyncio.create_task(self.audit.send_all(), name="audit"),
         ]
         self._tasks[0].add_done_callback(self._commits_ended)
+        for task in self._tasks[1:]:
+            must_go_on(task)
         self.demands.begin(claims=bool(kept))
         await self.cron.begin()
 
@@ -250,7 +251,7 @@ class ScheddDaemon:
         except Exception:
             # What is in memory may be half changed; what is on disk is whole, and the master starts us again.
             _log.critical("internal error: %s", type(event).__name__, exc_info=True)
-            self._give_up()
+            give_up()
         for effect in step.effects:
             if isinstance(effect, ef.OfferJobs):
                 # No promise to anybody: a match may come while its job is still on its way to the disk.
@@ -283,10 +284,6 @@ class ScheddDaemon:
         """Do something beside."""
         self._tasks = [task for task in self._tasks if not task.done()]
         self._tasks.append(asyncio.create_task(work))
-
-    def _give_up(self) -> NoReturn:
-        logging.shutdown()
-        os._exit(70)
 
     _idle = True
 
@@ -396,7 +393,7 @@ class ScheddDaemon:
     def _commits_ended(self, task: asyncio.Task[None]) -> None:
         if not task.cancelled() and not self.watch.damage:
             _log.critical("internal error: state is no longer saved", exc_info=task.exception())
-            self._give_up()
+            give_up()
 
     async def _go_on(self) -> None:
         """Have what is left over for all jobs done, while others are served."""

@@ -24,6 +24,7 @@ from roost.schedd import events as ev
 from roost.schedd.local import MACHINE_CONFIG, local_name, next_beside
 from roost.starter.configured import hook_settings
 from roost.wire import messages as m
+from roost.wire.codec import decode, encode
 from roost.wire.messages import Answer, Message
 from roost.wire.subjects import Subjects
 
@@ -173,7 +174,8 @@ class InnerBus:
     async def send(self, subject: str, message: Message) -> None:
         """Deliver messages to the queue; drop those to the pool."""
         if subject == self._schedd:
-            self._hear(message)
+            # As text that is text: names of files in it need not be UTF-8.
+            self._hear(decode(encode(message)))
 
     async def request(self, subject: str, message: Message, timeout_s: float = 0.0) -> Message:
         """A question about files. Raises BusError."""

@@ -201,12 +201,16 @@ class Spool:
 
     async def _part(self, message: GetFile, job: Job | None) -> FilePart:
         code = StarterHold.TRANSFER_INPUT_ERROR
+        try:
+            name = unpack_items(message.item)[0].name if message.item else message.name
+        except (ValueError, IndexError) as error:
+            return FilePart(error=str(error), code=int(code))
         if message.run not in self._manifests:
             found = await self._input(message.run, job)
             if found.error:
                 return FilePart(error=found.error, code=found.code, subcode=found.subcode)
         manifest = self._manifests[message.run]
-        item = next((each for each in manifest.items if each.name == message.name), FileItem(name=message.name))
+        item = next((each for each in manifest.items if each.name == name), FileItem(name=name))
         if job is None:
             return FilePart(error="the run is no longer known", code=int(code))
         hands = await self._hands_soon(job)
@@ -216,7 +220,7 @@ class Spool:
         if isinstance(piece, TransferProblem):
             self.uploads.leave(message.run)
             return FilePart(error=piece.text, code=int(piece.code), subcode=piece.subcode)
-        if piece.last and message.name == self._last_file(message.run):
+        if piece.last and name == self._last_file(message.run):
             self.uploads.leave(message.run)
         elif message.run in self.uploads:
             self.uploads.take(message.run)
