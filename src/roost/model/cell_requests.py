@@ -6,6 +6,7 @@ By the first attributes a job asks the cell for something; `roost.gridengine.poo
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from enum import StrEnum
 from typing import Final
 
@@ -87,3 +88,10 @@ class Suspender(StrEnum):
     THRESHOLD = "threshold"
     #: The host runs as many jobs as it may, and those of other queues go first.
     SLOTS = "slots"
+
+
+def ranges(asked: Iterable[tuple[int, int]]) -> str:
+    """Ranges of slots as Grid Engine prints them: two numbers in a row are not a range."""
+    return ",".join(
+        f"{low}-{high}" if high > low + 1 else f"{low},{high}" if high > low else f"{low}" for low, high in asked
+    )

@@ -6,10 +6,11 @@ may come late, when it is no longer waited for, but never before its order was g
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TypeAlias
 
 from roost.classad import ClassAd
-from roost.classad.records import dataclass
+from roost.classad.records import dataclass, field
 from roost.model.starter import Cause, HookPoint, ScriptPoint, StarterHold, StarterTimer, Usage
 
 # -- orders ------------------------------------------------------------------------------------------------
@@ -144,6 +145,8 @@ class JobEnded:
     missing: str = ""
     #: Why the kernel killed it for its use of memory; "" if it did not.
     out_of_memory: str = ""
+    #: What it used, by the names of getrusage(2); empty where that is not known.
+    resources: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

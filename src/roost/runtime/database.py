@@ -87,7 +87,7 @@ class Database:
             lock: IO[str] | Connection | None = None
             guard: Guard | None = None
             try:
-                engine = create_engine(url, pool_size=1, max_overflow=2)
+                engine = create_engine(url, pool_size=1, max_overflow=4)
                 if engine.dialect.name == "sqlite":
                     path = engine.url.database or ""
                     lock = _lock_beside(path)

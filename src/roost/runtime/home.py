@@ -100,6 +100,11 @@ class Home(NamedTuple):
         """The queue's database."""
         return self.path / "db" / "queue.sqlite"
 
+    @property
+    def cell_common(self) -> Path:
+        """``$SGE_ROOT/$SGE_CELL/common``: files of the pool's cell that programs of Grid Engine's users read."""
+        return self.path / "gridengine" / "default" / "common"
+
     def identity(self, database: str) -> Path:
         """Which database was used last: not beside it, for it may be removed with all that is there."""
         return self.path / f"{database}.identity"

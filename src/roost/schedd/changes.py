@@ -11,6 +11,7 @@ from typing import Any, Final, Protocol, TypeAlias
 from roost.classad import ClassAd
 from roost.classad.records import dataclass
 from roost.model.audit import AuditRecord
+from roost.model.cell_accounting import AccountingRecord
 from roost.model.cell_usage import Owner, Used
 from roost.schedd.identifiers import JobId
 from roost.schedd.status import JobStatus
@@ -191,6 +192,13 @@ class ClearUsage:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class AddAccounting:
+    """A run in a queue instance of the cell is over."""
+
+    record: AccountingRecord
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AddAudit:
     """A decision for the record. It is kept until the central manager has it."""
 
@@ -211,5 +219,6 @@ Change: TypeAlias = (
     | PutErrors
     | PutUsage
     | ClearUsage
+    | AddAccounting
     | AddAudit
 )

@@ -20,6 +20,7 @@ from roost.model.cell_requests import HELD, HOLDS
 from roost.model.codes import HoldCode, VacateCode
 from roost.schedd.admission import JOB_CHARS_MAX, size_of
 from roost.schedd.book import GROUPS, NAME_CHARS_MAX, Book, Following, Job, not_plain, submitter_of
+from roost.schedd.cell_accounting import account_deleted
 from roost.schedd.crontab import KEYS
 from roost.schedd.decisions import Ruling
 from roost.schedd.effects import EndRun, Reply, StandStill
@@ -108,6 +109,7 @@ def _one(turn: Turn, holder: Holder, job: Job, event: Acted) -> str:
             if job.status is not JobStatus.REMOVED:
                 remove(turn, job, On.REMOVE_COMMAND, event.reason or f"via roost rm -x (by user {event.user})")
             _end_run(turn, holder, job, "remove", VacateCode.JOB_REMOVED, "removed", hard=True)
+            account_deleted(turn, job)
             holder.let_go(job)
             job.claim_id = job.run = ""
             leave_removed(turn, job, stays=False)

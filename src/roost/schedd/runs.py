@@ -21,6 +21,7 @@ from roost.model.pool_policy import KNOBS, PLACES
 from roost.schedd import gangs
 from roost.schedd.admission import too_large
 from roost.schedd.book import Job
+from roost.schedd.cell_accounting import account_end, account_lost
 from roost.schedd.cell_errors import note_error
 from roost.schedd.cell_usage import charge
 from roost.schedd.claim_transitions import ClaimOn, move_claim
@@ -482,6 +483,7 @@ def _job_ended(turn: Turn, holder: Holder, job: Job, event: RunEnded) -> None:
         count_suspension(turn, job, int(event.at))
     count_checkpoints(turn, job, event.checkpoints, event.at)
     charge(turn, holder, job, event.run, event.at, event.attributes)
+    account_end(turn, job, event)
     note_error(turn, holder, job, event)
     if event.attributes.get("CellFailed") == LIMIT_EXCEEDED:
         turn.log(job, log.Generic(text=f"Job was killed: {job.text('cellfailedreason')}"))
@@ -595,6 +597,8 @@ def claim_lost(turn: Turn, holder: Holder, event: ClaimLost) -> None:
         return
     was_running = bool(job.run)
     began = job.ad.cell("jobcurrentstartexecutingdate") is not MISSING
+    if began:
+        account_lost(turn, job)
     _run_over(turn, job)
     if not was_running:
         back_to_idle(turn, job)

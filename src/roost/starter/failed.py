@@ -61,9 +61,9 @@ def failed(state: StarterState) -> int:
         return 30
     if state.started_at is None:
         return 1 if cause is None or cause.by is not OrderedBy.STARTER else _NOT_STARTED.get(cause.code, 1)
-    if state.end is not None and state.end.signal is not None:
-        return 100
-    return 25 if cause is not None and cause.ending is Ending.EVICT else 0
+    if cause is not None and cause.ending is Ending.EVICT:
+        return 25
+    return 100 if state.end is not None and state.end.signal is not None else 0
 
 
 def failed_text(state: StarterState, code: int) -> str:

@@ -175,7 +175,9 @@ def job_ended(work: Work, event: ev.JobEnded) -> bool:
     if work.state.started_at is None:
         work.update(started_at=work.now)
     stop_clock(work)
-    end = ProgramEnd(code=event.exit_code, signal=event.signal, core_dumped=event.core_dumped)
+    end = ProgramEnd(
+        code=event.exit_code, signal=event.signal, core_dumped=event.core_dumped, resources=event.resources
+    )
     work.update(process=False, pid=None, end=end)
     if event.exit_code is None and event.signal is None:
         lost = requeued(StarterVacate.STARTER_ERROR, "The end of the job was not seen")

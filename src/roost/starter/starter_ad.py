@@ -12,6 +12,7 @@ from typing import Final
 from roost.classad import UNDEFINED, ClassAd, Expr
 from roost.classad.ad import MISSING, ad_of_cells
 from roost.classad.values import fold
+from roost.model.cell_accounting import RESOURCES_USED
 from roost.model.cell_usage import MEMORY
 from roost.model.starter import Doing, Ending, Usage
 from roost.starter.failed import error_reason, failed, failed_text
@@ -38,7 +39,7 @@ OF_ONE_RUN: Final = (
     "JobState", "JobPid", "NumPids", "VacateUntil", "VacateTimeLeft", "ExitReason", "ExitBySignal", "ExitCode",
     "ExitSignal", "JobCoreDumped", "JobDuration", "HoldReason", "HoldReasonCode", "HoldReasonSubCode", "VacateReason",
     "VacateReasonCode", "VacateReasonSubCode", "CellFailed", "CellFailedReason",
-    "CellErrorReason", MEMORY,
+    "CellErrorReason", MEMORY, RESOURCES_USED,
 )  # fmt: skip
 _OF_ONE_RUN: Final = frozenset(map(fold, OF_ONE_RUN))
 
@@ -119,6 +120,8 @@ def exit_attributes(state: StarterState, now: float) -> ClassAd:
         elif end.code is not None:
             cells["exitcode"] = end.code
         cells["jobcoredumped"] = end.core_dumped
+        if state.launch.context is not None and end.resources:
+            ad[RESOURCES_USED] = ClassAd(end.resources)
     return ad
 
 

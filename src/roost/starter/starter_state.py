@@ -45,6 +45,8 @@ class ProgramEnd:
     code: int | None = None
     signal: int | None = None
     core_dumped: bool = False
+    #: What it used, by the names of getrusage(2); empty where that is not known.
+    resources: Mapping[str, float] = field(default_factory=dict, metadata={"added": True})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

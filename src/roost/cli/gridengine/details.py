@@ -14,7 +14,7 @@ from roost.cli.gridengine.choosing import named, tasks_named
 from roost.cli.gridengine.errors import FAILED, Failure
 from roost.cli.gridengine.paths import told
 from roost.cli.gridengine.tables import date
-from roost.cli.gridengine.tasks import Task, ranges, slots_asked
+from roost.cli.gridengine.tasks import Task, slots_asked
 from roost.cli.pool import Refused
 from roost.model import cell_requests as cell
 from roost.model.command_line import arguments_of, environment_of
@@ -119,7 +119,7 @@ def _lines(pool: Pool, tasks: Sequence[Task]) -> Iterator[tuple[str, object]]:
     yield from _given(ad, {"master hard queue_list": cell.MASTER_QUEUES})
     yield "script_file", ad.get("Cmd")
     if asked := slots_asked(first.ad):
-        yield _PARALLEL, f"{str(ad.get(cell.PARALLEL)).partition(' ')[0]} range: {ranges(asked)}"
+        yield _PARALLEL, f"{str(ad.get(cell.PARALLEL)).partition(' ')[0]} range: {cell.ranges(asked)}"
     yield from _relatives(pool, first)
     if first.tasks:
         yield "job-array tasks", "{}-{}:{}".format(*first.tasks)

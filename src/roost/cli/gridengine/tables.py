@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
-from roost.cli.gridengine.tasks import Task, ranges, slots_asked
+from roost.cli.gridengine.tasks import Task, slots_asked
 from roost.model import cell_requests as cell
 from roost.wire.requests.central import CellPriority, QueueInstance
 
@@ -98,7 +98,7 @@ def _requests(task: Task) -> Iterator[str]:
     if task.runs:
         yield f"       Master Queue:     {task.instance}\n"
     if ad.get(cell.PARALLEL):
-        yield f"       Requested PE:     {str(ad[cell.PARALLEL]).partition(' ')[0]} {ranges(slots_asked(ad))}\n"
+        yield f"       Requested PE:     {str(ad[cell.PARALLEL]).partition(' ')[0]} {cell.ranges(slots_asked(ad))}\n"
         if task.environment:
             yield f"       Granted PE:       {task.environment} {task.slots}\n"
     yield from _listed("Hard Resources", str(ad.get(cell.RESOURCES) or ""), " (0.000000)")

@@ -149,13 +149,6 @@ def array_of(row: Mapping[str, Any]) -> tuple[int, int, int] | None:
     return first, last, step
 
 
-def ranges(asked: Iterable[Range]) -> str:
-    """Ranges of slots as Grid Engine prints them: two numbers in a row are not a range."""
-    return ",".join(
-        f"{low}-{high}" if high > low + 1 else f"{low},{high}" if high > low else f"{low}" for low, high in asked
-    )
-
-
 def slots_asked(row: Mapping[str, Any]) -> tuple[Range, ...]:
     """The ranges of slots that a parallel job asks for; none for any other job."""
     from roost.gridengine.pool.requests import parallel

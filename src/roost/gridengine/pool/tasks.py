@@ -11,16 +11,19 @@ their sum in ``AllSlots``, and the number of parts in ``Parts``.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from roost.classad import ClassAd
 from roost.gridengine.cell import Cell
 from roost.gridengine.complex import Type, value_number
+from roost.gridengine.instances import Resolver
 from roost.gridengine.pairs import Pair
 from roost.gridengine.people import department_of
 from roost.gridengine.scheduling import Dispatch, Grant, PendingJob, Request, RunningTask
 from roost.gridengine.scheduling.loads import host_of
+from roost.model.cell_requests import ranges
 
 
 class Parts(NamedTuple):
@@ -67,6 +70,10 @@ def task_ad(
         Priority=job.priority,
         Granted=now,
     )
+    if nice := _nice(cell, grants[0].instance):
+        ad["Nice"] = nice
+    if category := category_of(cell, request):
+        ad["Category"] = category
     if parts is not None:
         ad.update({"Environment": dispatch.environment, "Gang": parts.gang, "Part": part, "Grants": _text(grants)})
         if part == 0:
@@ -88,6 +95,43 @@ def _scaling(cell: Cell, instance: str) -> str:
     """`usage_scaling` of the host of an instance, as ``cpu=2.0,mem=1.5``."""
     host = cell.hosts.get(host_of(instance))
     return "" if host is None else ",".join(f"{one.name}={one.number}" for one in host.usage_scaling)
+
+
+def _nice(cell: Cell, instance: str) -> int:
+    """The nice value of a queue instance."""
+    queue = cell.queues.get(instance.partition("@")[0])
+    if queue is None or not (queue.defaults.priority.number or queue.overrides.get("priority")):
+        return 0
+    return int(Resolver(cell).instance(queue, host_of(instance)).settings.priority.number)
+
+
+def category_of(cell: Cell, request: Request) -> str:
+    """What a job asks for, as accounting shows it: options of `qsub`; "" for nothing.
+
+    Soft queues are not among them, nor the lists of users that Grid Engine adds where queues have any.
+    """
+    options = (
+        ("-q", ",".join(request.queues)),
+        ("-masterq", ",".join(request.master_queues)),
+        ("-l", _pairs(cell, request.hard)),
+        ("-soft -l", _pairs(cell, request.soft)),
+        ("-pe", f"{request.environment} {ranges(request.slots)}" if request.environment else ""),
+    )
+    return " ".join(f"{name} {text}" for name, text in options if text)
+
+
+def _pairs(cell: Cell, pairs: Iterable[Pair]) -> str:
+    return ",".join(f"{pair.name}={_told(cell, pair)}" for pair in sorted(pairs, key=lambda pair: pair.name))
+
+
+def _told(cell: Cell, pair: Pair) -> str:
+    """A value as Grid Engine tells it: times in seconds."""
+    definition = cell.complexes.get(pair.name)
+    if definition is not None and definition.type is Type.TIME:
+        number = value_number(Type.TIME, pair.text)
+        if number is not None and math.isfinite(number):
+            return f"{number:g}" if number < 1e6 else f"{number:.0f}"
+    return pair.text
 
 
 def _memory(request: Request) -> float:

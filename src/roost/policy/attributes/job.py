@@ -96,6 +96,12 @@ REQUESTS: tuple[Attribute, ...] = (
         when="after a run in a queue instance",
     ),
     _row(
+        "CellResourcesUsed",
+        Kind.AD,
+        "What the program of the last run used, by the names of getrusage(2): ru_utime (s), ru_maxrss (KiB) and more.",
+        when="after a run in a queue instance",
+    ),
+    _row(
         "CellFailed",
         Kind.INTEGER,
         "How the last run in a queue instance ended: `failed` of Grid Engine's accounting, 0 for well.",

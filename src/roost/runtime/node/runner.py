@@ -492,6 +492,7 @@ class Runner:
                 core_dumped=end.core_dumped,
                 missing=missing,
                 out_of_memory=_out_of_memory(end, self.job_ad),
+                resources=end.resources,
             )
         )
 

@@ -149,6 +149,8 @@ def _outcome(fields: dict[str, Any]) -> ProcessEnd | NotStarted:
         max_resident_kib=fields["max_resident_kib"],
         left=fields["left"],
         out_of_memory=(fields["memory_limit"], fields["memory_peak"]) if "memory_limit" in fields else None,
+        # Records of earlier versions have none.
+        resources={name: float(amount) for name, amount in fields.items() if name.startswith("ru_")},
     )
 
 

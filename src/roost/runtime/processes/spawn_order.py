@@ -227,6 +227,8 @@ class ProcessEnd:
     left: int = 0
     #: The limit of memory at which the kernel killed it, and its largest use, bytes; None where it did not.
     out_of_memory: tuple[int, int] | None = None
+    #: Of the main process and those that it waited for, by the names of getrusage(2); empty where it is not known.
+    resources: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def is_seen(self) -> bool:

@@ -84,7 +84,13 @@ class CellAnswers:
         self._daemon.queue.holder.cell = kept.revision
         self._hold_states(kept)
         if kept.revision:
+            self._go_by(kept.files)
             self._daemon.queue.holder.usage.rules = _usage_rules(kept.files)
+
+    def _go_by(self, files: Mapping[str, str]) -> None:
+        from roost.gridengine.pool.accounting import keeps_accounting
+
+        self._daemon.copies.keep_accounting(wanted=keeps_accounting(_configuration(files)))
 
     def _hold_states(self, kept: KeptCell) -> None:
         holder = self._daemon.queue.holder
@@ -314,6 +320,7 @@ class CellAnswers:
         if unknown := tuple(name for name in self._daemon.queue.holder.errors if name not in names):
             self._daemon.feed(ErrorsCleared(instances=unknown, actor=sender))
         self._daemon.queue.holder.cell = revision
+        self._go_by(after)
         self._daemon.feed(UsageRuled(rules=_usage_rules(after)))
         self._daemon.tell(noted)
         self._daemon.demands.soon()
@@ -322,11 +329,17 @@ class CellAnswers:
 
 def _usage_rules(files: Mapping[str, str]) -> UsageRules:
     """How usage decays by the texts of a cell."""
-    from roost.gridengine.cell import SCHEDULER_FILE, read_cell
     from roost.gridengine.pool.usage import rules_of
 
+    return rules_of(_configuration(files))
+
+
+def _configuration(files: Mapping[str, str]) -> Cell:
+    """The cell without its objects: the scheduler's configuration, and the global one."""
+    from roost.gridengine.cell import SCHEDULER_FILE, read_cell
+
     names = (SCHEDULER_FILE, "configurations/global")
-    return rules_of(read_cell({name: files[name] for name in names if name in files}))
+    return read_cell({name: files[name] for name in names if name in files})
 
 
 def _no_cell(asked: Sequence[str]) -> Answer:

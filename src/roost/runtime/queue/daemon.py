@@ -92,7 +92,7 @@ class ScheddDaemon:
         self.store = self._open(config)
         self.queue = Queue(self.settings, self.clock.now())
         self.logs = UserLogs(self.deputies, self._heard_of_logs)
-        self.copies = ExportedFiles(config)
+        self.copies = ExportedFiles(config, context.home, self.store)
         self.answers = QueueAnswers(self)
         self.lanes = Lanes(bus, self.answers.on_ask)
         self.request_time_max_s = time_max_of(config)
@@ -173,7 +173,7 @@ class ScheddDaemon:
             usage = self.queue.holder.usage
             # The number goes on from any that it had before.
             usage.by_owner, usage.serial = self.store.cell_usage(), int(self.clock.now() * 1000)
-            self.copies.begin(kept, self.store)
+            self.copies.begin(kept)
         except StoreError as error:
             raise ConfigurationRefused(str(error)) from None
         queue = self.queue
@@ -331,10 +331,11 @@ class ScheddDaemon:
         """Commit; a full disk or a database that is away is waited for, for nothing may be told before."""
         pause_s = FIRST_PAUSE_S
         told_of, self._told_of = self._told_of, []
+        number, filed = self.queue.book.next_cluster, self.copies.filed
         while True:
             try:
                 committed = await loop.run_in_executor(
-                    self._thread, self.store.commit, changes, self.queue.book.next_cluster, written, told_of
+                    self._thread, self.store.commit, changes, number, written, told_of, filed
                 )
                 if pause_s > FIRST_PAUSE_S:
                     _log.warning("the database can be written again: the queue goes on")
@@ -410,6 +411,7 @@ class ScheddDaemon:
             self.feed(ev.Ticked())
             self.local.look()
             self.logs.retry()
+            self.copies.retry()
             self.deputies.tidy()
             self.spool.tidy(self.queue)
             await self.demands.refresh()

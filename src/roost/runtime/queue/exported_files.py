@@ -1,7 +1,8 @@
-"""Files that tell what the database has, for programs that read HTCondor's: the job queue's log, and the history.
+"""Files that tell what the database has, for programs that read them: the job queue's log and the history of HTCondor,
+the accounting of a Grid Engine cell.
 
-They are options (JOB_QUEUE_LOG, HISTORY, PER_JOB_HISTORY_DIR), and written in a thread of their own, in the order of
-commits and after each; nothing waits for them but a queue that would get too far ahead.
+The first two are options (JOB_QUEUE_LOG, HISTORY, PER_JOB_HISTORY_DIR). All are written in a thread of their own, in
+the order of commits and after each; nothing waits for them but a queue that would get too far ahead.
 """
 
 from __future__ import annotations
@@ -15,6 +16,9 @@ from pathlib import Path
 from typing import Final
 
 from roost.config import Config
+from roost.runtime.home import Home
+from roost.runtime.queue.accounting_file import AccountingFile
+from roost.runtime.queue.accounting_store import FILED
 from roost.runtime.queue.history_file import HistoryFile
 from roost.runtime.queue.job_queue_file import JobQueueFile
 from roost.runtime.queue.store import Kept, Store
@@ -31,7 +35,9 @@ WAITING_MAX: Final = 200
 class ExportedFiles:
     """Those of them that the configuration asks for."""
 
-    def __init__(self, config: Config) -> None:
+    def __init__(self, config: Config, home: Home, store: Store) -> None:
+        self._store = store
+        self._accounting = AccountingFile(home.cell_common / "accounting", store.lines_after)
         self._history = _history_of(config)
         self._log = config.get("JOB_QUEUE_LOG") or ""
         self._kept_max = config.get_int("MAX_JOB_QUEUE_LOG_ROTATIONS", 1)
@@ -40,10 +46,20 @@ class ExportedFiles:
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="copies")
         self._waiting: deque[Future[None]] = deque()
 
-    def begin(self, kept: Kept, store: Store) -> None:
+    @property
+    def filed(self) -> int:
+        """The last record of accounting that is in the file."""
+        return self._accounting.filed
+
+    def keep_accounting(self, *, wanted: bool) -> None:
+        """Whether the cell wants an accounting file."""
+        self._accounting.is_wanted = wanted
+
+    def begin(self, kept: Kept) -> None:
         """The queue is what was kept; nothing has happened to it since."""
+        self._accounting.begin(int(self._store.state(FILED) or 0))
         if self._history is not None:
-            self._history.begin(store.history(limit=0))
+            self._history.begin(self._store.history(limit=0))
         if self._log:
             mirror = Mirror()
             for each in kept.clusters:
@@ -60,9 +76,16 @@ class ExportedFiles:
             self._mirror = JobQueueFile(Path(self._log), mirror, kept_max=self._kept_max, clean_s=self._clean_s)
             self._waiting.append(self._thread.submit(self._mirror.begin))
 
+    def retry(self) -> None:
+        """Try again what could not be written."""
+        if self._accounting.is_behind and len(self._waiting) < WAITING_MAX:
+            self._waiting.append(self._thread.submit(self._accounting.write))
+
     async def took(self, steps: Sequence[Sequence[ch.Change]]) -> None:
         """These changes are on disk."""
-        if self._mirror is None and self._history is None:
+        if any(isinstance(change, ch.AddAccounting) for step in steps for change in step):
+            self._waiting.append(self._thread.submit(self._accounting.write))
+        elif self._mirror is None and self._history is None:
             return
         self._waiting.append(self._thread.submit(self._write, steps))
         while self._waiting and (self._waiting[0].done() or len(self._waiting) > WAITING_MAX):

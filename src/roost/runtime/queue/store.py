@@ -39,9 +39,11 @@ from sqlalchemy import (
 )
 
 from roost.classad import ClassAd
+from roost.model.cell_accounting import AccountingRecord
 from roost.model.cell_usage import Owner, Used
 from roost.runtime.database import RESTORE, Database, Schema, meta_value
 from roost.runtime.database_guard import Damaged
+from roost.runtime.queue.accounting_store import FILED, AccountingWriter, create_accounting_tables, lines_after
 from roost.runtime.queue.cell_store import (
     USAGE,
     CellCommit,
@@ -177,6 +179,7 @@ MIGRATIONS: Final[tuple[Callable[[Connection], None], ...]] = (
     create_cell_tables,
     # With that of what users have used.
     create_cell_tables,
+    create_accounting_tables,
 )
 SCHEMA: Final = Schema(meta=META, migrations=MIGRATIONS, first={"next_cluster": "1"}, lock=7261, writer="queue")
 
@@ -262,6 +265,9 @@ class Store:
         self._past: frozenset[int] = frozenset()
         #: What is kept as the number of the next cluster; None while that is not known.
         self._next_cluster: int | None = None
+        self._accounting = AccountingWriter()
+        #: What is kept as the last record of accounting that is in the file.
+        self._filed = 0
 
     @classmethod
     def open(cls, url: str, known: Path | None = None) -> Store:
@@ -335,18 +341,31 @@ class Store:
         next_cluster: int,
         written: Iterable[int],
         told_of: Iterable[int] = (),
+        filed: int = 0,
     ) -> Committed:
         """Keep the changes of several steps, all or nothing.
 
         `written` are pieces of logs that are in their files, `told_of` records that the central manager has: they need
-        not be kept any more. Raises StoreError.
+        not be kept any more. `filed` is the last record that is in the accounting file. Raises StoreError.
         """
         batch = _Batch(self._next_piece, self._next_noted)
         for step in steps:
             for change in step:
                 batch.add(change)
+        if filed > self._filed:
+            batch.states[FILED] = filed
+        try:
+            self._write(batch, next_cluster, written, told_of)
+        except BaseException:
+            self._accounting.forget()
+            raise
+        self._filed = max(self._filed, filed)
+        return Committed(pieces=tuple(batch.pieces), noted=tuple(batch.noted))
+
+    def _write(self, batch: _Batch, next_cluster: int, written: Iterable[int], told_of: Iterable[int]) -> None:
         with self.database.changing() as connection:
             batch.write(connection, self._past)
+            self._accounting.write(connection, batch.accounting)
             _drop(connection, LOGS, [{"id": each} for each in sorted(written)])
             _drop(connection, OUTBOX, [{"id": each} for each in sorted(told_of)])
             if next_cluster != self._next_cluster:
@@ -357,7 +376,11 @@ class Store:
         self._next_cluster = next_cluster
         self._past = batch.past(self._past)
         self._next_piece, self._next_noted = batch.next_piece, batch.next_noted
-        return Committed(pieces=tuple(batch.pieces), noted=tuple(batch.noted))
+
+    def lines_after(self, number: int, limit: int) -> list[tuple[int, str]]:
+        """The next lines of the accounting file, with the numbers of their records. Raises StoreError."""
+        with self.database.reading() as connection:
+            return lines_after(connection, number, limit)
 
     def cell(self) -> KeptCell:
         """The Grid Engine cell of the pool. Raises StoreError."""
@@ -412,6 +435,7 @@ class _Batch:
         self.pieces: list[LogPiece] = []
         self.noted: list[Noted] = []
         self.states: dict[str, Any] = {}
+        self.accounting: list[AccountingRecord] = []
         self.usage: dict[Owner, Used] = {}
         self.usage_cleared = False
         self.next_piece, self.next_noted = next_piece, next_noted
@@ -452,6 +476,8 @@ class _Batch:
             case ch.ClearUsage():
                 self.usage.clear()
                 self.usage_cleared = True
+            case ch.AddAccounting():
+                self.accounting.append(change.record)
             case ch.AddAudit():
                 self.noted.append(Noted(id=self.next_noted, record=audit_data(change.record)))
                 self.next_noted += 1

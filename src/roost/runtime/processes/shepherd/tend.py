@@ -53,6 +53,11 @@ RECORD_S = 600.0
 _RETRY_S = 0.25
 #: The time between two looks whether a child of the main process was killed for memory, s.
 _MEMORY_S = 1.0
+#: What the kernel says of the main process and of those that it waited for; see getrusage(2).
+_RESOURCES = (
+    "ru_utime", "ru_stime", "ru_maxrss", "ru_ixrss", "ru_idrss", "ru_isrss", "ru_minflt", "ru_majflt", "ru_nswap",
+    "ru_inblock", "ru_oublock", "ru_msgsnd", "ru_msgrcv", "ru_nsignals", "ru_nvcsw", "ru_nivcsw",
+)  # fmt: skip
 
 _DEAF = (_signal.SIGHUP, _signal.SIGINT, _signal.SIGQUIT, _signal.SIGTERM)
 
@@ -263,6 +268,7 @@ class Job:
             "main_user_s": usage.ru_utime,
             "main_system_s": usage.ru_stime,
             "max_resident_kib": usage.ru_maxrss,
+            **{name: getattr(usage, name) for name in _RESOURCES},
         }
         if memory is not None and killed_for_memory(memory):
             self.outcome.update(memory_words(memory))

@@ -1,0 +1,74 @@
+"""An ended run of a job in a Grid Engine cell, as accounting tells of it.
+
+Source: accounting(5). The order of the fields is that of the accounting file, the names are those of `qacct -j`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+#: Attribute of a job's ad: what the program of its last run used, an ad by the names of getrusage(2).
+RESOURCES_USED: Final = "CellResourcesUsed"
+#: The names of getrusage(2) that accounting has, in its order.
+RESOURCES: Final = (
+    "ru_utime", "ru_stime", "ru_maxrss", "ru_ixrss", "ru_ismrss", "ru_idrss", "ru_isrss", "ru_minflt", "ru_majflt",
+    "ru_nswap", "ru_inblock", "ru_oublock", "ru_msgsnd", "ru_msgrcv", "ru_nsignals", "ru_nvcsw", "ru_nivcsw",
+)  # fmt: skip
+NONE: Final = "NONE"
+#: The account of a job without `-A`.
+ACCOUNT: Final = "sge"
+#: The department of a user whom no list of users has as a member of one.
+DEPARTMENT: Final = "defaultdepartment"
+#: ``failed`` of a run that is over because the job is to be run again.
+RESCHEDULED: Final = 25
+#: ``failed`` of a run whose program was ended by a signal.
+SIGNALLED: Final = 100
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AccountingRecord:
+    """One run of a job, or of a task of an array."""
+
+    queue: str
+    host: str
+    group: str
+    owner: str
+    job_name: str
+    job: int
+    account: str = ACCOUNT
+    #: nice value of the queue
+    priority: int = 0
+    #: Epoch s. Of a run after another one: since when the job waited again.
+    submitted: int = 0
+    #: Epoch s; 0 for a run whose program was not started.
+    started: int = 0
+    ended: int = 0
+    failed: int = 0
+    exit_status: int = 0
+    wallclock_s: int = 0
+    #: By the names of `RESOURCES`; a missing one is 0.
+    resources: Mapping[str, float] = field(default_factory=dict)
+    project: str = NONE
+    department: str = DEPARTMENT
+    environment: str = NONE
+    slots: int = 1
+    #: 0 for a job without tasks
+    task: int = 0
+    cpu_s: float = 0.0
+    #: memory times CPU time, GiB s
+    mem: float = 0.0
+    #: GiB
+    io: float = 0.0
+    #: what it asked for, as options of `qsub`
+    category: str = NONE
+    #: s
+    io_wait: float = 0.0
+    #: the task of a parallel job, started by `qrsh -inherit`
+    part: str = NONE
+    #: bytes
+    maxvmem: float = 0.0
+    #: number of the advance reservation and when that was made; 0 for none
+    reservation: int = 0
+    reserved_at: int = 0

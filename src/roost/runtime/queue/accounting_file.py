@@ -1,0 +1,143 @@
+"""The accounting file of a cell, ``$SGE_ROOT/default/common/accounting``, made from the queue's database.
+
+The database has each record once, numbered, since the commit in which its run ended. The file gets the lines in the
+order of the numbers, after that commit; how far it is goes to the database with a later one. When the queue is killed,
+the file may be some lines ahead of what the database knows. At the start those are looked for at the end of the file,
+and of files to which an administrator has renamed it meanwhile; half a line is cut off. Then the queue writes
+those that are missing.
+
+An administrator may rename or delete the file at any time: the next lines begin a new one. If it cannot be written, the
+lines wait in the database.
+"""
+
+from __future__ import annotations
+
+import errno
+import logging
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Final
+
+from roost.runtime.database_guard import StoreError
+
+_log = logging.getLogger("roost.schedd")
+
+#: Lines that are written at once.
+LINES_MAX: Final = 1000
+#: How far back the last line is looked for, bytes.
+_TAIL_BYTES: Final = 4 * 1024 * 1024
+#: Files beside it that are looked at, those that were written last.
+_OTHERS_MAX: Final = 3
+
+Numbered = Sequence[tuple[int, str]]
+
+
+class AccountingFile:
+    """The file. Its methods are for one thread."""
+
+    def __init__(self, path: Path, after: Callable[[int, int], Numbered]) -> None:
+        self._path = path
+        #: The records after a number, at most so many.
+        self._after = after
+        #: The last record that is in the file, or was not wanted there.
+        self.filed = 0
+        #: Whether the file is to be written at all.
+        self.is_wanted = True
+        #: Whether there is something that could not be written.
+        self.is_behind = False
+        self._told = ""
+
+    def begin(self, filed: int) -> None:
+        """Go on after the record that is known to be in the file."""
+        self.filed = filed
+        waiting = self._after(filed, LINES_MAX)
+        try:
+            tail = self._mended()
+            present = _known(tail, [line for _, line in waiting]) or self._renamed([line for _, line in waiting])
+        except OSError as error:
+            self._failed(error)
+            return
+        if present:
+            self.filed = waiting[present - 1][0]
+        self.write()
+
+    def write(self) -> None:
+        """Write what is not in the file yet."""
+        while True:
+            try:
+                if not (waiting := self._after(self.filed, LINES_MAX)):
+                    break
+                if self.is_wanted:
+                    self._append("".join(f"{line}\n" for _, line in waiting))
+            except StoreError as error:
+                self.is_behind = True
+                _log.error("the accounting file waits: %s", error)
+                return
+            except OSError as error:
+                self._failed(error)
+                return
+            self.filed = waiting[-1][0]
+            self.is_behind, self._told = False, ""
+
+    def _append(self, text: str) -> None:
+        # A queue without a cell does not need it.
+        from roost.gridengine.accounting import HEADER
+
+        self._path.parent.mkdir(mode=0o755, parents=True, exist_ok=True)
+        descriptor = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        try:
+            size = os.fstat(descriptor).st_size
+            data = ((HEADER if size == 0 else "") + text).encode("utf-8", "surrogateescape")
+            written = os.write(descriptor, data)
+            if written < len(data):
+                # Half of it would be there twice when it is tried again.
+                os.ftruncate(descriptor, size)
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(self._path))
+        finally:
+            os.close(descriptor)
+
+    def _mended(self) -> bytes:
+        """The end of the file; half a line is cut off."""
+        try:
+            with self._path.open("rb+") as file:
+                size = file.seek(0, os.SEEK_END)
+                file.seek(max(0, size - _TAIL_BYTES))
+                tail = file.read()
+                whole = tail.rfind(b"\n") + 1
+                if whole < len(tail):
+                    file.truncate(size - len(tail) + whole)
+        except FileNotFoundError:
+            return b""
+        return tail[:whole]
+
+    def _renamed(self, lines: list[str]) -> int:
+        """How many of the next lines are in files that were renamed."""
+        return max((_known(_tail(each), lines) for each in self._others()), default=0) if lines else 0
+
+    def _others(self) -> list[Path]:
+        try:
+            found = [each for each in self._path.parent.glob(f"{self._path.name}?*") if each.is_file()]
+        except OSError:
+            return []
+        return sorted(found, key=lambda each: each.stat().st_mtime, reverse=True)[:_OTHERS_MAX]
+
+    def _failed(self, error: OSError) -> None:
+        self.is_behind = True
+        text = f"{error.filename or self._path}: {error.strerror}"
+        if text != self._told:
+            self._told = text
+            _log.error("ended runs are not in the accounting file yet: %s; `qacct` has them", text)
+
+
+def _tail(path: Path) -> bytes:
+    with path.open("rb") as file:
+        file.seek(max(0, file.seek(0, os.SEEK_END) - _TAIL_BYTES))
+        return file.read()
+
+
+def _known(tail: bytes, lines: list[str]) -> int:
+    """How many of the lines end a file: the largest number of them, from the first on, that are its last ones."""
+    present = tail.decode("utf-8", "surrogateescape").split("\n")[:-1]
+    wanted = min(len(present), len(lines))
+    return next((count for count in range(wanted, 0, -1) if present[-count:] == lines[:count]), 0)

@@ -1,0 +1,259 @@
+"""Accounting of a cell in the queue's database: a row for each run that is over, written with what became of its job.
+
+A record is three things. `RECORDS` has its line of the accounting file, and what single records are found by. `KINDS`
+has what records are summed by (queue, host, owner and so on), once for all that are alike in it. `SUMS` has the figures
+that are summed, by kind: one pass over it, which reads nothing else, gives the sums of all kinds, and those are few.
+
+The accounting file is made from `RECORDS`, in the order of their numbers; `FILED` keeps the last of them that is known
+to be in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple
+
+from sqlalchemy import (
+    BigInteger,
+    Column,
+    ColumnElement,
+    Connection,
+    Float,
+    Index,
+    Integer,
+    MetaData,
+    Table,
+    Text,
+    UniqueConstraint,
+    and_,
+    func,
+    insert,
+    select,
+)
+
+from roost.model.cell_accounting import AccountingRecord
+
+_METADATA: Final = MetaData()
+#: `Store.state` under which the number of the last record in the file is kept.
+FILED: Final = "accounting-filed"
+#: Kinds that a store remembers.
+KNOWN_MAX: Final = 20_000
+
+
+class Kind(NamedTuple):
+    """What records are summed by."""
+
+    host: str
+    queue: str
+    group: str
+    owner: str
+    project: str
+    department: str
+    environment: str
+    slots: int
+    account: str
+
+
+KINDS: Final = Table(
+    "accounting_kinds",
+    _METADATA,
+    Column("id", Integer, primary_key=True, autoincrement=False),
+    *(Column(name, Integer if name == "slots" else Text, nullable=False) for name in Kind._fields),
+    UniqueConstraint(*Kind._fields),
+)
+RECORDS: Final = Table(
+    "accounting_records",
+    _METADATA,
+    Column("id", BigInteger().with_variant(Integer, "sqlite"), primary_key=True, autoincrement=False),
+    Column("job", Integer, nullable=False),
+    Column("task", Integer, nullable=False),
+    Column("name", Text, nullable=False),
+    Column("kind", Integer, nullable=False),
+    #: Epoch s.
+    Column("started", BigInteger, nullable=False),
+    Column("ended", BigInteger, nullable=False),
+    Column("line", Text, nullable=False),
+    Index("accounting_job", "job", "task"),
+    Index("accounting_name", "name"),
+)
+#: What is summed, in the order of `qacct`.
+FIGURES: Final = ("wallclock", "utime", "stime", "cpu", "mem", "io", "iow")
+SUMS: Final = Table(
+    "accounting_sums",
+    _METADATA,
+    Column("kind", Integer, primary_key=True, autoincrement=False),
+    Column("id", BigInteger().with_variant(Integer, "sqlite"), primary_key=True, autoincrement=False),
+    #: Epoch s.
+    Column("started", BigInteger, nullable=False),
+    Column("ended", BigInteger, nullable=False),
+    *(Column(name, Float(53), nullable=False) for name in FIGURES),
+    # The rows of a kind are beside each other, and nothing else is in between.
+    sqlite_with_rowid=False,
+)
+
+
+def create_accounting_tables(connection: Connection) -> None:
+    """Create the tables that do not exist."""
+    _METADATA.create_all(connection)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """Which records are meant."""
+
+    #: By the fields of `Kind`; a field that is missing may be anything.
+    kinds: Callable[[Kind], bool] | None = None
+    #: First and last instant at which they started, or ended, epoch s; None for no limit.
+    since: int | None = None
+    until: int | None = None
+    by_end: bool = False
+    #: Number of the job, tasks of it (empty for all), or a name: a pattern, or a plain name.
+    job: int | None = None
+    tasks: frozenset[int] = frozenset()
+    name: str = ""
+    is_pattern: bool = False
+
+
+class AccountingWriter:
+    """Adds records. It is for the thread of the store."""
+
+    def __init__(self) -> None:
+        self._known: dict[Kind, int] = {}
+        self._next: tuple[int, int] | None = None
+
+    def write(self, connection: Connection, records: Sequence[AccountingRecord]) -> None:
+        """Add records; the transaction is the caller's, who calls `forget` if it fails."""
+        if not records:
+            return
+        if self._next is None:
+            self._next = (_after(connection, RECORDS), _after(connection, KINDS))
+        # A queue without a cell does not need it.
+        from roost.gridengine.accounting import line_of, plain
+
+        number, kind_number = self._next
+        rows, sums, fresh = [], [], []
+        for record in records:
+            kind = kind_of(record, plain)
+            known = self._known.get(kind)
+            if known is None:
+                known = _number_of(connection, kind)
+                if known is None:
+                    known = kind_number
+                    kind_number += 1
+                    fresh.append({"id": known, **kind._asdict()})
+                if len(self._known) >= KNOWN_MAX:
+                    self._known.clear()
+                self._known[kind] = known
+            rows.append(_row(number, known, plain(record.job_name), record, line_of(record)))
+            sums.append({"kind": known, "id": number, "started": record.started, "ended": record.ended,
+                         **dict(zip(FIGURES, _figures(record), strict=True))})  # fmt: skip
+            number += 1
+        for table, values in ((KINDS, fresh), (RECORDS, rows), (SUMS, sums)):
+            if values:
+                connection.execute(insert(table), values)
+        self._next = (number, kind_number)
+
+    def forget(self) -> None:
+        """What was added last is not on disk."""
+        self._known.clear()
+        self._next = None
+
+
+def _after(connection: Connection, table: Table) -> int:
+    return int(connection.execute(select(func.max(table.c.id))).scalar_one() or 0) + 1
+
+
+def _number_of(connection: Connection, kind: Kind) -> int | None:
+    query = select(KINDS.c.id).where(and_(*(KINDS.c[name] == value for name, value in kind._asdict().items())))
+    return connection.execute(query).scalar_one_or_none()
+
+
+def kind_of(record: AccountingRecord, plain: Callable[[str], str]) -> Kind:
+    """What a record is summed by."""
+    return Kind(
+        host=plain(record.host),
+        queue=plain(record.queue),
+        group=plain(record.group),
+        owner=plain(record.owner),
+        project=plain(record.project),
+        department=plain(record.department),
+        environment=plain(record.environment),
+        slots=record.slots,
+        account=plain(record.account),
+    )
+
+
+def _row(number: int, kind: int, name: str, record: AccountingRecord, line: str) -> dict[str, Any]:
+    return {
+        "id": number, "job": record.job, "task": record.task, "name": name, "kind": kind,
+        "started": record.started, "ended": record.ended, "line": line,
+    }  # fmt: skip
+
+
+def _figures(record: AccountingRecord) -> tuple[float, ...]:
+    used = record.resources
+    times = used.get("ru_utime", 0.0), used.get("ru_stime", 0.0)
+    return (float(record.wallclock_s), *times, record.cpu_s, record.mem, record.io, record.io_wait)
+
+
+# -- questions -------------------------------------------------------------------------------------------------------
+
+
+def lines_after(connection: Connection, number: int, limit: int) -> list[tuple[int, str]]:
+    """The next records after a number, with their numbers."""
+    query = select(RECORDS.c.id, RECORDS.c.line).where(RECORDS.c.id > number).order_by(RECORDS.c.id).limit(limit)
+    return [(row.id, row.line) for row in connection.execute(query)]
+
+
+def sums(connection: Connection, wanted: Wanted) -> Iterator[tuple[Kind, tuple[float, ...]]]:
+    """The sums of each kind that has records which are meant."""
+    kinds = _kinds(connection, wanted)
+    figures = [func.sum(SUMS.c[name]) for name in FIGURES]
+    query = select(SUMS.c.kind, *figures).where(*_times(SUMS, wanted)).group_by(SUMS.c.kind)
+    if len(kinds) < _FEW:
+        query = query.where(SUMS.c.kind.in_(kinds))
+    for row in connection.execute(query):
+        kind = kinds.get(row[0])
+        if kind is not None:
+            yield kind, tuple(float(each) for each in row[1:])
+
+
+#: Kinds that are asked for by number; more are picked out of all.
+_FEW: Final = 500
+
+
+def _kinds(connection: Connection, wanted: Wanted) -> dict[int, Kind]:
+    rows = connection.execute(select(KINDS))
+    found = ((row[0], Kind(*row[1:])) for row in rows)
+    return {number: kind for number, kind in found if wanted.kinds is None or wanted.kinds(kind)}
+
+
+def lines(connection: Connection, wanted: Wanted) -> Iterator[str]:
+    """The lines of records, the first first."""
+    query = select(RECORDS.c.line, RECORDS.c.kind, RECORDS.c.name).where(*_times(RECORDS, wanted))
+    if wanted.job is not None:
+        query = query.where(RECORDS.c.job == wanted.job)
+        if wanted.tasks:
+            query = query.where(RECORDS.c.task.in_(sorted(wanted.tasks)))
+    elif wanted.name and not wanted.is_pattern:
+        query = query.where(RECORDS.c.name == wanted.name)
+    kinds = None if wanted.kinds is None else _kinds(connection, wanted)
+    if kinds is not None and len(kinds) < _FEW:
+        query = query.where(RECORDS.c.kind.in_(kinds))
+    from fnmatch import fnmatchcase
+
+    with connection.execution_options(yield_per=1000).execute(query.order_by(RECORDS.c.id)) as rows:
+        for row in rows:
+            if kinds is not None and row.kind not in kinds:
+                continue
+            if not wanted.is_pattern or fnmatchcase(row.name, wanted.name):
+                yield row.line
+
+
+def _times(table: Table, wanted: Wanted) -> Iterable[ColumnElement[bool]]:
+    at = table.c.ended if wanted.by_end else table.c.started
+    if wanted.since is not None:
+        yield at >= wanted.since
+    if wanted.until is not None:
+        yield at <= wanted.until

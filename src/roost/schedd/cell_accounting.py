@@ -1,0 +1,135 @@
+"""Accounting of a cell: the record of each run that is over, in the same step as what becomes of the job.
+
+A run has one record, whichever way it ends: its machine reports the end, the machine is lost, or the job is deleted at
+once. What is reported of a run that is no longer the job's present one is about the past, and adds nothing.
+"""
+
+from __future__ import annotations
+
+import posixpath
+from dataclasses import replace
+
+from roost.classad import ClassAd
+from roost.model import cell_requests as cell
+from roost.model.cell_accounting import (
+    ACCOUNT,
+    DEPARTMENT,
+    NONE,
+    RESCHEDULED,
+    RESOURCES_USED,
+    SIGNALLED,
+    AccountingRecord,
+)
+from roost.model.cell_usage import MEMORY
+from roost.schedd.book import Job
+from roost.schedd.changes import AddAccounting
+from roost.schedd.events import RunEnded
+from roost.schedd.turn import Turn
+
+_SIGKILL = 9
+_KIB = 1024
+
+
+def account_end(turn: Turn, job: Job, event: RunEnded) -> None:
+    """The machine reports the end of the present run; the job has taken over what it says."""
+    record = _begun(job)
+    if record is None:
+        return
+    said = event.attributes
+    status = event.exit_code or 0
+    if event.exit_signal is not None and event.ending != "evict":
+        status = 128 + event.exit_signal
+    record = replace(record, failed=_failed(event), exit_status=status)
+    if event.started:
+        record = _used(record, job, said, int(event.at))
+    turn.changes.append(AddAccounting(record=record))
+
+
+def _failed(event: RunEnded) -> int:
+    """The code that the starter gave; a machine that lost sight of the run says only how it ended."""
+    code = event.attributes.get("CellFailed")
+    if isinstance(code, int):
+        return code
+    if event.ending == "evict":
+        return RESCHEDULED
+    return 0 if event.exit_signal is None and event.ending == "exit" else SIGNALLED
+
+
+def account_lost(turn: Turn, job: Job) -> None:
+    """The run is over, and its machine cannot say how."""
+    record = _begun(job)
+    if record is not None:
+        turn.changes.append(AddAccounting(record=replace(record, submitted=0, failed=RESCHEDULED)))
+
+
+def account_deleted(turn: Turn, job: Job) -> None:
+    """The job is deleted at once; what it has used is what was last said of it."""
+    record = _begun(job)
+    if record is not None:
+        record = replace(record, failed=SIGNALLED, exit_status=128 + _SIGKILL)
+        turn.changes.append(AddAccounting(record=_used(record, job, job.ad, int(turn.now))))
+
+
+def _begun(job: Job) -> AccountingRecord | None:
+    """What is known of the present run as it begins; None if the job has none in a queue instance."""
+    ad = job.ad
+    task = ad.get(cell.TASK)
+    if not job.run or not isinstance(task, ClassAd):
+        return None
+    queue, _, host = str(task.get("Instance", "")).partition("@")
+    return AccountingRecord(
+        queue=queue,
+        host=host,
+        group=str(task.get("Groups", "")).partition(",")[0] or job.owner.partition("@")[0],
+        owner=str(task.get("User", "")) or job.owner.partition("@")[0],
+        job_name=_name(job),
+        job=job.id.cluster,
+        account=job.text("cellaccount") or ACCOUNT,
+        priority=int(_number(task, "Nice")),
+        submitted=max(job.whole("qdate"), job.whole("lastvacatetime")),
+        project=str(task.get("Project", "")) or NONE,
+        department=str(task.get("Department", "")) or DEPARTMENT,
+        environment=str(task.get("Environment", "")) or NONE,
+        slots=int(_number(task, "AllSlots") or _number(task, "Slots") or 1),
+        task=_task(job),
+        category=str(task.get("Category", "")) or NONE,
+    )
+
+
+def _used(record: AccountingRecord, job: Job, said: ClassAd, ended: int) -> AccountingRecord:
+    """The record of a run whose program was started, with times and what it used."""
+    started = job.whole("jobcurrentstartexecutingdate", ended)
+    user_s, system_s = _number(said, "RemoteUserCpu"), _number(said, "RemoteSysCpu")
+    resources = said.get(RESOURCES_USED)
+    if isinstance(resources, ClassAd):
+        used = {name: _number(resources, name) for name in resources}
+    else:
+        used = {"ru_utime": user_s, "ru_stime": system_s}
+    own_s = used.get("ru_utime", 0.0) + used.get("ru_stime", 0.0)
+    return replace(
+        record,
+        started=started,
+        ended=max(started, ended),
+        wallclock_s=max(0, ended - started),
+        resources=used,
+        cpu_s=max(user_s + system_s, own_s),
+        mem=_number(said, MEMORY),
+        maxvmem=_number(said, "ImageSize") * _KIB,
+    )
+
+
+def _name(job: Job) -> str:
+    return job.text("celljobname") or job.text("jobbatchname") or posixpath.basename(job.text("cmd"))
+
+
+def _task(job: Job) -> int:
+    if job.text("celltasks"):
+        number = job.ad.eval(cell.TASK_NUMBER)
+        return number if isinstance(number, int) else 0
+    # Processes of a cluster that `qsub` did not submit are tasks from 1 on.
+    return job.id.proc + 1 if job.cluster.count > 1 and not job.text("celljobname") else 0
+
+
+def _number(ad: ClassAd, name: str) -> float:
+    value = ad.eval(name)
+    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else 0.0
