@@ -14,4 +14,5 @@ COMMANDS: Final = {
     "qhost": "qhost",
     "qselect": "qselect",
     "qconf": "qconf",
+    "qacct": "qacct",
 }

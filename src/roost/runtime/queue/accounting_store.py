@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from typing import Any, Final, NamedTuple
 
 from sqlalchemy import (
@@ -132,16 +133,17 @@ class AccountingWriter:
         from roost.gridengine.accounting import line_of, plain
 
         number, kind_number = self._next
-        rows, sums, fresh = [], [], []
+        rows, sums = [], []
+        #: Kinds that are new.
+        fresh: dict[Kind, int] = {}
         for record in records:
             kind = kind_of(record, plain)
-            known = self._known.get(kind)
+            known = self._known.get(kind) or fresh.get(kind)
             if known is None:
                 known = _number_of(connection, kind)
                 if known is None:
-                    known = kind_number
+                    known = fresh[kind] = kind_number
                     kind_number += 1
-                    fresh.append({"id": known, **kind._asdict()})
                 if len(self._known) >= KNOWN_MAX:
                     self._known.clear()
                 self._known[kind] = known
@@ -149,7 +151,8 @@ class AccountingWriter:
             sums.append({"kind": known, "id": number, "started": record.started, "ended": record.ended,
                          **dict(zip(FIGURES, _figures(record), strict=True))})  # fmt: skip
             number += 1
-        for table, values in ((KINDS, fresh), (RECORDS, rows), (SUMS, sums)):
+        kinds = [{"id": known, **kind._asdict()} for kind, known in fresh.items()]
+        for table, values in ((KINDS, kinds), (RECORDS, rows), (SUMS, sums)):
             if values:
                 connection.execute(insert(table), values)
         self._next = (number, kind_number)
@@ -206,21 +209,22 @@ def lines_after(connection: Connection, number: int, limit: int) -> list[tuple[i
     return [(row.id, row.line) for row in connection.execute(query)]
 
 
-def sums(connection: Connection, wanted: Wanted) -> Iterator[tuple[Kind, tuple[float, ...]]]:
-    """The sums of each kind that has records which are meant."""
+def sums(connection: Connection, wanted: Wanted) -> Iterator[tuple[Kind, int, tuple[float, ...]]]:
+    """Each kind that has records which are meant, how many, and their sums."""
     kinds = _kinds(connection, wanted)
     figures = [func.sum(SUMS.c[name]) for name in FIGURES]
-    query = select(SUMS.c.kind, *figures).where(*_times(SUMS, wanted)).group_by(SUMS.c.kind)
+    query = select(SUMS.c.kind, func.count(), *figures).where(*_times(SUMS, wanted)).group_by(SUMS.c.kind)
     if len(kinds) < _FEW:
         query = query.where(SUMS.c.kind.in_(kinds))
     for row in connection.execute(query):
         kind = kinds.get(row[0])
         if kind is not None:
-            yield kind, tuple(float(each) for each in row[1:])
+            yield kind, int(row[1]), tuple(float(each) for each in row[2:])
 
 
-#: Kinds that are asked for by number; more are picked out of all.
+#: Kinds, or names, that are asked for one by one; more are picked out of all.
 _FEW: Final = 500
+_NAMES: Final = select(RECORDS.c.name).distinct()
 
 
 def _kinds(connection: Connection, wanted: Wanted) -> dict[int, Kind]:
@@ -231,21 +235,22 @@ def _kinds(connection: Connection, wanted: Wanted) -> dict[int, Kind]:
 
 def lines(connection: Connection, wanted: Wanted) -> Iterator[str]:
     """The lines of records, the first first."""
-    query = select(RECORDS.c.line, RECORDS.c.kind, RECORDS.c.name).where(*_times(RECORDS, wanted))
+    query = select(RECORDS.c.line, RECORDS.c.kind, RECORDS.c.name, RECORDS.c.task).where(*_times(RECORDS, wanted))
     if wanted.job is not None:
         query = query.where(RECORDS.c.job == wanted.job)
-        if wanted.tasks:
-            query = query.where(RECORDS.c.task.in_(sorted(wanted.tasks)))
     elif wanted.name and not wanted.is_pattern:
         query = query.where(RECORDS.c.name == wanted.name)
+    elif wanted.is_pattern:
+        # The index has the names without the lines.
+        names = [each for each in connection.execute(_NAMES).scalars() if fnmatchcase(each, wanted.name)]
+        if len(names) < _FEW:
+            query = query.where(RECORDS.c.name.in_(names))
     kinds = None if wanted.kinds is None else _kinds(connection, wanted)
     if kinds is not None and len(kinds) < _FEW:
         query = query.where(RECORDS.c.kind.in_(kinds))
-    from fnmatch import fnmatchcase
-
     with connection.execution_options(yield_per=1000).execute(query.order_by(RECORDS.c.id)) as rows:
         for row in rows:
-            if kinds is not None and row.kind not in kinds:
+            if (kinds is not None and row.kind not in kinds) or (wanted.tasks and row.task not in wanted.tasks):
                 continue
             if not wanted.is_pattern or fnmatchcase(row.name, wanted.name):
                 yield row.line

@@ -18,6 +18,7 @@ from roost.runtime.bus.budget import Budget
 from roost.runtime.bus.job_rows import Rows, cluster_row, counts_of, projected
 from roost.runtime.bus.permission import refusal
 from roost.runtime.bus.request_answers import LATER, BadRequest, Later, RequestAnswers, expression
+from roost.runtime.queue.accounting_answers import search as search_accounting
 from roost.runtime.queue.actions import QueueActions, Selection
 from roost.runtime.queue.cell_answers import CellAnswers
 from roost.runtime.queue.past_jobs import PastJobs, shown_as
@@ -86,6 +87,10 @@ class QueueAnswers(RequestAnswers):
                 return await self.cell.read()
             case cell.CellTasks():
                 return self.cell.tasks()
+            case cell.AccountingSums() | cell.AccountingLines():
+                return await self._accounting(request, reply)
+            case cell.AskAccountingForm():
+                return cell.AccountingForm(suffixes=self._daemon.unit_suffixes)
             case cell.CellLog():
                 return await self.cell.log(request)
             case cell.Usage():
@@ -311,6 +316,18 @@ class QueueAnswers(RequestAnswers):
         if ad.cell("jobuniverse") == SCHEDULER:
             return queue.LocalPolicy(knob="START_SCHEDULER_UNIVERSE", text=str(policy.start_scheduler))
         return queue.LocalPolicy(knob="START_LOCAL_UNIVERSE", text=str(policy.start_local))
+
+    async def _accounting(self, asked: cell.AccountingSums | cell.AccountingLines, reply: str) -> Answer:
+        rows: list[Any] = []
+        budget = self._budget("the search of the accounting", reply)
+
+        async def found(some: list[Any]) -> None:
+            rows.extend(some)
+            await self._part(reply, rows)
+
+        await self._daemon.kept()
+        await search_accounting(self.past, self._daemon.store, asked, budget=budget, found=found)
+        return Answer(data=rows, text=budget.warning)
 
     async def _history(self, asked: queue.History, reply: str) -> Answer:
         rows: list[AdData] = []

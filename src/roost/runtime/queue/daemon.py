@@ -123,6 +123,7 @@ class ScheddDaemon:
             found = queue_settings(config, name=name, local_node=local_name(name), zone=self.clock.zone())
             found = replace(found, superusers=superusers(config))
             self.lists = access(config, "SCHEDD")
+            self.unit_suffixes = config.get_bool("QACCT_UNIT_SUFFIXES")
             uploads = config.get_int("MAX_CONCURRENT_UPLOADS", subsys="SCHEDD")
             downloads = config.get_int("MAX_CONCURRENT_DOWNLOADS", subsys="SCHEDD")
         except ConfigError as error:

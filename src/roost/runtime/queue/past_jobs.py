@@ -10,7 +10,7 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from roost.classad import ClassAd, Expr
 from roost.runtime.bus.budget import Budget
@@ -25,6 +25,7 @@ _BATCH_S: Final = 0.2
 #: Rows of a batch.
 _BATCH_ROWS: Final = 2000
 
+T = TypeVar("T")
 #: Takes rows that were found.
 Found = Callable[[list[Any]], Awaitable[None]]
 
@@ -38,6 +39,10 @@ class PastJobs:
     def close(self) -> None:
         """Search nothing more."""
         self._threads.shutdown(wait=True, cancel_futures=True)
+
+    async def beside(self, work: Callable[[], T]) -> T:
+        """Do something in one of the threads."""
+        return await asyncio.get_running_loop().run_in_executor(self._threads, work)
 
     async def search(
         self,

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Final, Literal, TypeAlias
+from typing import Annotated, Final, Literal, TypeAlias, TypeVar
 
 from roost.wire.requests.verb import AdData, Asker, Request, Verb, question
 from roost.wire.structs import Between, Count, Struct
+
+_R_co = TypeVar("_R_co", covariant=True)
 
 
 class CellFile(Struct):
@@ -135,6 +137,77 @@ class ClearUsage(Request[UsageForgotten]):
     """Forget what users have used; managers of the cell may."""
 
 
+class _Accounted(Request[_R_co]):
+    """A request about ended runs: all of those for which all fields hold; None and "" mean any."""
+
+    host: str | None = None
+    #: Queue instances, with wildcards; empty for any.
+    instances: tuple[str, ...] = ()
+    group: str | None = None
+    owner: str | None = None
+    project: str | None = None
+    department: str | None = None
+    environment: str | None = None
+    slots: Count | None = None
+    account: str | None = None
+    #: First and last instant at which they started, epoch s.
+    since: int | None = None
+    until: int | None = None
+    #: The instants are those of the end.
+    by_end: bool = False
+
+
+#: What runs are summed by.
+AccountingKey: TypeAlias = Literal[
+    "host", "queue", "group", "owner", "project", "department", "environment", "slots", "account"
+]
+
+
+class AccountingSum(Struct):
+    """Figures of all runs that are alike in some fields; those that were not asked for are "" and 0."""
+
+    runs: int
+    #: wallclock, utime, stime, cpu, iow (s), mem (GiB s) and io (GiB)
+    figures: dict[str, float]
+    host: str = ""
+    queue: str = ""
+    group: str = ""
+    owner: str = ""
+    project: str = ""
+    department: str = ""
+    environment: str = ""
+    slots: int = 0
+    account: str = ""
+
+
+class AccountingSums(_Accounted[list[AccountingSum]]):
+    """What ended runs have used."""
+
+    #: A row for each of the values that they have of these; empty for one row of all.
+    by: tuple[AccountingKey, ...] = ()
+
+
+class AccountingLines(_Accounted[list[str]]):
+    """Ended runs, as lines of the accounting file, the first first."""
+
+    #: Of this job; `tasks` of it, empty for all.
+    job: Count | None = None
+    tasks: tuple[Count, ...] = ()
+    #: A name of jobs, with wildcards; "" for any.
+    name: str = ""
+
+
+class AccountingForm(Struct):
+    """How `qacct` prints figures."""
+
+    #: With units behind them.
+    suffixes: bool
+
+
+class AskAccountingForm(Request[AccountingForm]):
+    """How `qacct` prints figures in this pool."""
+
+
 #: "already": it was in that state before; "denied": the asker may not do that; "unknown": there is no such instance.
 Outcome: TypeAlias = Literal["changed", "already", "denied", "unknown"]
 
@@ -169,5 +242,8 @@ CELL_VERBS: Final = (
     Verb("cell-instances", ChangeInstances, Asker.USER, "disable, enable, suspend, resume and clear queue instances"),
     question("cell-usage", Usage, "what users have used of the Grid Engine cell"),
     Verb("cell-clear-usage", ClearUsage, Asker.USER, "forget what users have used of the cell"),
+    question("cell-accounting", AccountingSums, "what ended runs in the Grid Engine cell have used"),
+    question("cell-accounting-form", AskAccountingForm, "how accounting is printed"),
+    question("cell-accounting-lines", AccountingLines, "ended runs in the Grid Engine cell"),
     question("cell-log", CellLog, "who changed the Grid Engine cell, when and how"),
 )  # fmt: skip
