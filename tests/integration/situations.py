@@ -110,7 +110,7 @@ ALLOW_VALUES = green
 Colour = "green"
 STARTD_ATTRS = $(STARTD_ATTRS) Colour
 START = (SlotID != 4 || OwnerHere =!= true) && TARGET.Banned =!= true
-IS_OWNER = false
+IS_OWNER = TARGET.Haunted =?= true
 PREEMPT = TARGET.Leave =?= true
 WANT_SUSPEND = TARGET.Pauses =?= true
 SUSPEND = TARGET.Pauses =?= true && OwnerHere =?= true
@@ -360,6 +360,11 @@ SITUATIONS: Final = (
         never=("Lower request",), remedy="owner", cure=_sense(),
     ),
     # -- limits ----------------------------------------------------------------------------------------------------
+    Situation(
+        name="IS_OWNER ends each claim for a job that START accepts", job="+Haunted = true", alone=True,
+        cause="not-starting", says=("ended the claim: owner present", "IS_OWNER is TRUE for the job"), remedy="policy",
+        cure=(("edit", "{job}", "--set", "Haunted=false"),),
+    ),
     Situation(
         name="a concurrency limit", job="concurrency_limits = licence", alone=True,
         before=_another("concurrency_limits = licence", JobStatus=2), cause="concurrency-limit",

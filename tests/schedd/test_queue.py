@@ -726,6 +726,10 @@ def test_a_run_that_ends_before_its_program_ran_counts_as_a_miss(lost: bool) -> 
             driven.end(job, "evict", started=False, text="the machine could not start it")
         driven.now += 2 * MISS_GAP_S
     assert driven.queue.holder.pauses.of(number, driven.now) is not None
+    if lost:
+        ad = driven.job(number).ad
+        assert str(ad.eval("LastRejMatchReason")).endswith(" ended the claim: owner present")
+        assert ad.eval("LastRejMatchTime") == int(driven.now - 2 * MISS_GAP_S)
 
 
 def test_jobs_submitted_on_hold_are_on_hold_after_a_restart() -> None:

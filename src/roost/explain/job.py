@@ -17,6 +17,7 @@ from roost.explain.holds import remedies_of_hold
 from roost.explain.remedies import Remedy, RemedyKind
 from roost.explain.verdict import Origins, Verdict, verdict
 from roost.model.cell_requests import SUSPENSION
+from roost.model.reasons import Reason
 from roost.schedd.status import ON_MACHINE, JobStatus
 
 #: Attributes that the data of a job that is not idle repeats.
@@ -154,7 +155,7 @@ def _idle(question: JobQuestion, common: dict[str, Any]) -> JobAnswer:
     return JobAnswer(
         **common,
         vacated=_text(ad, "LastVacateReason") or _text(ad, "VacateReason"),
-        refused=_text(ad, "LastRejMatchReason"),
+        refused=_refusal(ad),
         claim=asked.get("claim"),
         pause=asked.get("pause"),
         at_once=int(asked.get("at_once") or 0),
@@ -168,6 +169,13 @@ def _idle(question: JobQuestion, common: dict[str, Any]) -> JobAnswer:
         causes=causes,
         remedies=tuple(_remedies(question, found, causes)),
     )
+
+
+def _refusal(ad: ClassAd) -> str:
+    """Why a machine last refused a job that it was matched with; "" if the job has run since."""
+    began = _number(ad, "JobCurrentStartExecutingDate") or _number(ad, "JobLastStartDate") or 0.0
+    since = _number(ad, "LastRejMatchTime")
+    return "" if since is not None and since < began else _text(ad, "LastRejMatchReason")
 
 
 # -- causes --------------------------------------------------------------------------------------------------------
@@ -241,8 +249,7 @@ def _remedies(question: JobQuestion, found: Verdict | None, causes: Sequence[Cau
             )
         yield Remedy(kind=RemedyKind.LIMIT, text=text)
     if Cause.NOT_STARTING in causes:
-        text = f"Find out why the machines refuse it: `roost story job {name}`, and the machines' logs."
-        yield Remedy(kind=RemedyKind.REPAIR, text=text)
+        yield _of_misses(name, _refusal(question.ad))
     if Cause.LOCAL_POLICY in causes:
         knob = question.asked["local"]["knob"]
         yield Remedy(kind=RemedyKind.POLICY, text=f"Wait; {knob} is the administrator's to change.")
@@ -258,6 +265,20 @@ def _remedies(question: JobQuestion, found: Verdict | None, causes: Sequence[Cau
         yield Remedy(kind=RemedyKind.WAIT, text=text)
     if found is not None and not found.fits and not {Cause.DEFERRED, Cause.DEFERRAL_MISSED} & set(causes):
         yield from _of_verdict(name, found, causes)
+
+
+def _of_misses(name: str, refused: str) -> Remedy:
+    """What to do for a job that has had slots in a row on which it did not begin."""
+    if refused.endswith(f": {Reason.OWNER_PRESENT}"):
+        slot = refused.partition(" ")[0]
+        text = (
+            f"IS_OWNER is TRUE for the job although START of {slot} accepts it, which ends each claim: the machine's "
+            "administrator can make the same exceptions in IS_OWNER as in START. "
+            f"`roost story slot {slot}` shows the clauses."
+        )
+        return Remedy(kind=RemedyKind.POLICY, text=text)
+    text = f"Find out why the machines refuse it: `roost story job {name}`, and the machines' logs."
+    return Remedy(kind=RemedyKind.REPAIR, text=text)
 
 
 def _of_verdict(name: str, found: Verdict, causes: Sequence[Cause]) -> Iterator[Remedy]:

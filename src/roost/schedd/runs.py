@@ -151,7 +151,7 @@ def claim_answered(turn: Turn, holder: Holder, event: ClaimAnswered) -> None:
         turn.drop(claim)
         gangs.left(turn, holder, claim, event.refusal or "claim refused")
         if job is not None:
-            turn.set(job, LastRejMatchTime=int(turn.now), LastRejMatchReason=event.refusal or "claim refused")
+            _reject(turn, job, event.refusal or "claim refused")
             holder.pauses.missed(job.id, turn.now)
             back_to_idle(turn, job)
         return
@@ -410,12 +410,18 @@ def run_refused(turn: Turn, holder: Holder, event: RunRefused) -> None:
     job, claim = present(turn, event.run, event.claim_id), holder.claims.get(event.claim_id)
     if job is not None:
         _run_over(turn, job)
-        turn.set(job, CurrentHosts=0, RemoteHost=None, LastRejMatchReason=event.refusal or "run refused")
+        turn.set(job, CurrentHosts=0, RemoteHost=None)
+        _reject(turn, job, event.refusal or "run refused")
         holder.pauses.missed(job.id, turn.now)
         _settle(turn, job)
     if claim is not None and claim.run == event.run:
         claim.job, claim.run = None, ""
         give_back(turn, holder, claim)
+
+
+def _reject(turn: Turn, job: Job, why: str) -> None:
+    """Note that a machine does not run the job that it was matched with."""
+    turn.set(job, LastRejMatchTime=int(turn.now), LastRejMatchReason=why)
 
 
 def _run_over(turn: Turn, job: Job) -> None:
@@ -606,6 +612,7 @@ def claim_lost(turn: Turn, holder: Holder, event: ClaimLost) -> None:
     if not began:
         # A slot that takes a claim and drops it at once would be asked again at once, for ever.
         holder.pauses.missed(job.id, turn.now)
+        _reject(turn, job, f"{claim.slot} ended the claim: {event.reason}")
     turn.set(job, CurrentHosts=0, LastRemoteHost=claim.slot, RemoteHost=None, ShadowBday=None)
     if job.status in (JobStatus.REMOVED, JobStatus.HELD) or not began:
         _settle(turn, job)
