@@ -281,7 +281,7 @@ def _tell(
     _block("It read", call.text)
     if isinstance(result, HookResult):
         _block("It printed", result.output)
-        _block("It complained", result.errors)
+        _block("Its standard error", result.errors, none="is empty.")
         say(f"It ended with status {result.status}." if result.status >= 0 else f"Signal {-result.status} killed it.")
     say("\nWhat would follow:")
     for line in follows:
@@ -289,7 +289,7 @@ def _tell(
     return Exit.NO if failed else Exit.OK
 
 
-def _block(title: str, text: str) -> None:
-    say(f"{title}:" if text.strip() else f"{title} nothing.")
+def _block(title: str, text: str, *, none: str = "nothing.") -> None:
+    say(f"{title}:" if text.strip() else f"{title} {none}")
     for line in text.splitlines():
         say(f"    {line}")

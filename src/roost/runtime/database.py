@@ -224,12 +224,17 @@ def _is_still_there(path: Path, known: Path | None) -> None:
 
 def _identified(engine: Engine, meta: Table, known: Path | None, shown: str) -> str:
     """The identity of a database; one that is another than was used last is refused. Raises StoreError."""
+    before = _known_identity(known, shown)
     with engine.begin() as connection:
         found = meta_value(connection, meta, _IDENTITY)
         if found is None:
+            if before:
+                raise StoreError(
+                    f"the database {shown} has lost its contents since this pool used it; {RESTORE}, or remove {known} "
+                    "to go on with what is left"
+                )
             found = secrets.token_hex(8)
             connection.execute(insert(meta), [{"name": _IDENTITY, "value": found}])
-    before = _known_identity(known, shown)
     if before and before != found:
         raise StoreError(
             f"the database {shown} is not the one that this pool used last: put that one back, or remove {known} "
