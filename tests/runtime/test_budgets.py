@@ -216,6 +216,28 @@ def test_others_are_answered_while_a_long_query_runs(tmp_path: Path) -> None:
     run(work())
 
 
+def test_others_are_answered_while_many_jobs_are_removed_at_little_disk(tmp_path: Path) -> None:
+    count = 60_000
+
+    async def work() -> None:
+        async with queue(tmp_path) as (daemon, ask):
+            _submit(daemon, f"hold = true\nqueue {count}\n")
+            sizes: list[int] = []
+            removal = asyncio.create_task(ask(user_name(), "act", action="remove", jobs=["1"]))
+            for number in range(10):
+                _submit(daemon, "hold = true\nqueue 1\n")
+                answer = await ask("bob", "query", jobs=[str(number + 2)], projection=["ClusterId"])
+                assert [row["ClusterId"] for row in answer.data] == [number + 2]
+                sizes.append(sum(each.stat().st_size for each in (tmp_path / "home" / "db").glob("queue.sqlite*")))
+            assert not removal.done(), "all ten were answered before its end"
+            assert (await removal).data["counts"] == {"ok": count}
+            assert (await ask("ann", "query", jobs=["1"], projection=["ProcId"])).data == []
+            # With everything that was removed in one transaction it was 2 KB a job.
+            assert max(sizes) < 300 * count
+
+    run(work())
+
+
 def test_a_query_that_takes_too_long_is_refused_whole_with_the_limit(tmp_path: Path) -> None:
     async def work() -> None:
         async with queue(tmp_path, "REQUEST_TIME_MAX = 0.2") as (daemon, ask):
