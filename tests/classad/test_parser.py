@@ -114,3 +114,8 @@ def test_spans_give_back_the_text_of_each_part():
         seen.add(text[slice(*node.span)])
         work += children(node)
     assert {"(KeyboardIdle>900)", "KeyboardIdle>900", 'MY.State != "Owner"', "-2", "f(x,{1,[a=-2]})[0] ?: y"} <= seen
+
+
+def test_a_number_with_an_m_may_be_meant_in_minutes() -> None:
+    assert error("10m").hint == "write the number out: 10 * 1024 * 1024 if mebibytes are meant, 10 * 60 if minutes are"
+    assert error("10k").hint == "write the number out: 10 * 1024"

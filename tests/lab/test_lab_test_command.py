@@ -196,3 +196,15 @@ def test_the_slot_s_requirements_are_explained_where_no_job_has_any(tmp_path: Pa
     assert done.returncode == 1, done.stderr
     assert "expected Requirements = false" in done.stdout
     assert "It would be FALSE if START were FALSE" in done.stdout
+
+
+def test_requirements_are_those_of_the_slot_though_a_job_has_some_too(tmp_path: Path) -> None:
+    path = tmp_path / "start.toml"
+    expected = '{ at = "1m", submit = "a" }, { at = "2m", expect = { Requirements = false } }'
+    path.write_text(
+        'policy = "START = False"\n[jobs.a]\nrun = "1h"\nRequirements = true\n'
+        f'[[scenario]]\nname = "x"\nsteps = [{expected}]\n'
+    )
+    assert _test(path) == 0
+    path.write_text(path.read_text().replace("START = False", "START = True").replace("Requirements = true", ""))
+    assert _test(path) == 1
