@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -208,3 +209,17 @@ def test_requirements_are_those_of_the_slot_though_a_job_has_some_too(tmp_path: 
     assert _test(path) == 0
     path.write_text(path.read_text().replace("START = False", "START = True").replace("Requirements = true", ""))
     assert _test(path) == 1
+
+
+def test_claims_that_the_owner_ends_at_once_are_named_as_the_cause(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "owner.toml"
+    steps = '[{ at = "0s", keys = "1h" }, { at = "1m", submit = "a" }, { at = "5m", expect = { job = "a" } }]'
+    path.write_text(
+        'policy = """\nSTART = True\nIS_OWNER = KeyboardIdle < 60\nRunBenchmarks = False\n"""\n[jobs.a]\nrun = "1h"\n'
+        f'[[scenario]]\nname = "x"\nsteps = {steps}\n'
+    )
+    assert _test(path) == 1
+    said = capsys.readouterr().out
+    assert re.search(r"accept each other now, but last time slot1@\S+ ended the claim: owner present\.", said), said

@@ -155,7 +155,7 @@ def _idle(question: JobQuestion, common: dict[str, Any]) -> JobAnswer:
     return JobAnswer(
         **common,
         vacated=_text(ad, "LastVacateReason") or _text(ad, "VacateReason"),
-        refused=_refusal(ad),
+        refused=refusal(ad),
         claim=asked.get("claim"),
         pause=asked.get("pause"),
         at_once=int(asked.get("at_once") or 0),
@@ -171,8 +171,8 @@ def _idle(question: JobQuestion, common: dict[str, Any]) -> JobAnswer:
     )
 
 
-def _refusal(ad: ClassAd) -> str:
-    """Why a machine last refused a job that it was matched with; "" if the job has run since."""
+def refusal(ad: ClassAd) -> str:
+    """Why a machine refused the job that it was matched with, or ended its claim at once; "" if it has run since."""
     began = _number(ad, "JobCurrentStartExecutingDate") or _number(ad, "JobLastStartDate") or 0.0
     since = _number(ad, "LastRejMatchTime")
     return "" if since is not None and since < began else _text(ad, "LastRejMatchReason")
@@ -249,7 +249,7 @@ def _remedies(question: JobQuestion, found: Verdict | None, causes: Sequence[Cau
             )
         yield Remedy(kind=RemedyKind.LIMIT, text=text)
     if Cause.NOT_STARTING in causes:
-        yield _of_misses(name, _refusal(question.ad))
+        yield _of_misses(name, refusal(question.ad))
     if Cause.LOCAL_POLICY in causes:
         knob = question.asked["local"]["knob"]
         yield Remedy(kind=RemedyKind.POLICY, text=f"Wait; {knob} is the administrator's to change.")

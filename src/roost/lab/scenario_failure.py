@@ -14,6 +14,7 @@ from typing import Final
 
 from roost.classad import ClassAd, unparse_value
 from roost.classad.syntax import Literal
+from roost.explain.job import refusal
 from roost.lab.durations import shown
 from roost.lab.scenario import Scenario
 from roost.policy.explain import Origin, explain
@@ -85,7 +86,9 @@ class Explainer:
             elif found.value is not True:
                 texts.append(f"Job {name} rejects the slot:\n{render_text(found, self.width).rstrip()}")
             else:
-                texts.append(f"Slot and job {name} accept each other now; the next matchmaking cycle has not begun.")
+                refused = refusal(ad)
+                rest = f", but last time {refused}" if refused else "; the next matchmaking cycle has not begun"
+                texts.append(f"Slot and job {name} accept each other now{rest}.")
         return "\n\n".join(texts)
 
     def why_here(self, last: Taken | StarterTaken | None, start: float) -> str:
