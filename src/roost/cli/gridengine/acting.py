@@ -84,7 +84,8 @@ def _act(pool: Pool, action: queue.Action, tasks: Sequence[Task], letters: str =
     return pool.ask(queue.Act(action=action, jobs=jobs, reason=reason, attributes=attributes)).refused
 
 
-def _of_users(pool: Pool, users: Sequence[str]) -> list[Task]:
+def of_users(pool: Pool, users: Sequence[str]) -> list[Task]:
+    """All tasks of these users."""
     (found,) = tasks_named(pool, [Named("*")], owners=None if "*" in users else users)
     return found
 
@@ -103,7 +104,7 @@ def _delete(pool: Pool, wanted: Sequence[Named], users: Sequence[str], *, force:
     failed = False
     say = sys.stdout.write
     if users and not wanted:
-        found = _of_users(pool, users)
+        found = of_users(pool, users)
         for some in _by_job(found):
             failed |= _delete_job(pool, some, whole=True, force=force)
         if not found:
@@ -167,7 +168,7 @@ def _hold(
     status, say = 0, sys.stdout.write
     groups = [(each, found) for each, found in zip(wanted, tasks_named(pool, wanted), strict=True)]
     if users:
-        groups.append((Named("*"), _of_users(pool, users)))
+        groups.append((Named("*"), of_users(pool, users)))
     for each, found in groups:
         if not found:
             known = each.number is not None and tasks_named(pool, [each._replace(tasks=None)])[0]
@@ -177,11 +178,14 @@ def _hold(
                 say(f'denied: job "{each.written}" does not exist\n')
             status = status or _ABSENT
         for some in _by_job(found):
-            status = _hold_job(pool, action, letters, some) or status
+            status = hold_job(pool, action, letters, some) or status
     return status
 
 
-def _hold_job(pool: Pool, action: Literal["hold", "release"], letters: str, tasks: list[Task]) -> int:
+def hold_job(
+    pool: Pool, action: Literal["hold", "release"], letters: str, tasks: list[Task], *, quiet: bool = False
+) -> int:
+    """Hold or release the tasks of one job, and tell; `quiet`: not where nothing changes. The exit status."""
     number, say = tasks[0].job, sys.stdout.write
     try:
         refused = _act(pool, action, tasks, letters)
@@ -198,7 +202,8 @@ def _hold_job(pool: Pool, action: Literal["hold", "release"], letters: str, task
         what = f"job-array task {number}.{task.number}" if task.tasks else f"job {number}"
         why = refused.get(f"{task.job}.{task.proc}")
         if why is None:
-            if action == "hold" or task.holds:
+            changes = bool(set(letters) - set(task.holds)) if action == "hold" else bool(task.holds)
+            if changes or (action == "hold" and not quiet):
                 say(f"modified hold of {what}\n")
         elif action == "hold" and why == "bad-status":
             sys.stdout.flush()

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from roost.classad import parse_expression
 from roost.cli.gridengine.errors import BAD_VALUE, Failure, rejected
-from roost.cli.gridengine.object_names import check_name
+from roost.cli.gridengine.object_names import check_account, check_name
 from roost.cli.gridengine.paths import Streams, chosen, escaped
 from roost.model import cell_requests as cell
 from roost.model.command_line import environment_to_raw, join_raw
@@ -46,7 +46,8 @@ def plan_of(asked: Asked, work: Work) -> tuple[str, ClusterPlan]:
     if name is None:
         name = posixpath.basename(work.script.file if work.script else work.command)
     check_name(name)
-    directory = _directory(asked)
+    check_account(asked.texts.get("A", ""))
+    directory = directory_of(asked)
     streams = Streams(
         directory=directory, home=str(Path("~").expanduser()), user=user_name(), name=name, is_array=bool(asked.tasks)
     )
@@ -55,12 +56,18 @@ def plan_of(asked: Asked, work: Work) -> tuple[str, ClusterPlan]:
     common["CellJobName"] = name
     common["Cmd"] = posixpath.basename(work.script.file) if work.script else work.command
     common["Arguments"] = _plain(join_raw(work.arguments))
-    common["Environment"] = _plain(environment_to_raw(_environment(asked)))
+    common["Environment"] = _plain(environment_to_raw(environment_of(asked)))
     common["JobPrio"] = asked.priority
-    common.put("Requirements", parse_expression(_requirements(asked)))
+    not_before = date_time(asked.texts["a"]) if "a" in asked.texts else None
+    requirements = requirements_of(reruns=asked.yes.get("r", True), not_before=not_before)
+    common.put("Requirements", parse_expression(requirements))
     if "h" in asked.flags:
         common[cell.HELD] = "u"
-    for attribute, value in _attributes(asked, work).items():
+    attributes = attributes_of(asked) | {
+        cell.SCRIPT: work.script.text if work.script else None,
+        cell.DIRECT: work.script is None and asked.yes.get("shell") is False,
+    }
+    for attribute, value in attributes.items():
         if value not in (None, "", False):
             common[attribute] = value
     if asked.tasks:
@@ -70,7 +77,8 @@ def plan_of(asked: Asked, work: Work) -> tuple[str, ClusterPlan]:
     return name, plan
 
 
-def _directory(asked: Asked) -> str:
+def directory_of(asked: Asked) -> str:
+    """The directory in which a job is to run."""
     here = os.environ.get("PWD") or str(Path.cwd())
     if not (here.startswith("/") and Path(here).exists() and Path(here).samefile(Path.cwd())):
         here = str(Path.cwd())
@@ -127,7 +135,8 @@ def _plain(text: str) -> str:
     return text.replace("$$(", _DOLLARS)
 
 
-def _environment(asked: Asked) -> dict[str, str]:
+def environment_of(asked: Asked) -> dict[str, str]:
+    """The environment that a job is given."""
     found = dict(os.environ) if "V" in asked.flags else {}
     # Functions that a shell exports, and variables without a name, are nothing that a job can be given.
     found = {name: value for name, value in found.items() if name and "\n" not in name}
@@ -141,23 +150,22 @@ def _environment(asked: Asked) -> dict[str, str]:
     return found | origin | {"SGE_O_HOST": host_name(), "SGE_O_WORKDIR": str(Path.cwd())}
 
 
-def _requirements(asked: Asked) -> str:
+def requirements_of(*, reruns: bool, not_before: int | None) -> str:
     """When a job may start at all; which host it starts on is the cell's business alone."""
     terms = []
-    if asked.yes.get("r") is False:
+    if not reruns:
         terms.append("NumJobStarts == 0")
-    if "a" in asked.texts:
-        terms.append(f"time() >= {date_time(asked.texts['a'])}")
+    if not_before:
+        terms.append(f"time() >= {not_before}")
     return " && ".join(terms) or "true"
 
 
-def _attributes(asked: Asked, work: Work) -> dict[str, str | int | bool | None]:
+def attributes_of(asked: Asked) -> dict[str, str | int | bool | None]:
+    """What options ask for, as attributes of a job; None for what was not given."""
     texts = asked.texts
     rerun = asked.yes.get("r")
     return {
-        cell.SCRIPT: work.script.text if work.script else None,
         cell.SHELL: chosen(texts["S"], "S") if "S" in texts else None,
-        cell.DIRECT: work.script is None and asked.yes.get("shell") is False,
         cell.ACCOUNT: texts.get("A"),
         cell.OUTPUT_PATHS: texts.get("o"),
         cell.ERROR_PATHS: texts.get("e"),

@@ -15,4 +15,5 @@ COMMANDS: Final = {
     "qselect": "qselect",
     "qconf": "qconf",
     "qacct": "qacct",
+    "qalter": "qalter",
 }

@@ -30,12 +30,25 @@ def check_name(name: str) -> None:
         raise rejected("job rejected cause there is no job_name in the request")
     if name[0].isdigit():
         raise rejected(f'denied: "{name}" is not a valid object name (cannot start with a digit)')
-    for sign, called in _SIGNS.items():
-        if sign in name:
-            raise rejected(f"{called} not allowed in objectname")
+    _check_signs(name)
     if any(sign.isspace() or not sign.isprintable() for sign in name):
         raise rejected(f'denied: "{name}" is not a valid object name (blanks are not allowed)')
     if name.upper() in _KEYWORDS:
         raise rejected(f'Keyword ("{name.upper()}") not allowed as objectname')
     if len(name) > LENGTH_MAX:
         raise rejected(f"denied: the name of the job is longer than {LENGTH_MAX} characters")
+
+
+def check_account(text: str) -> None:
+    """Raise Failure for an account string that a job cannot have."""
+    if "/" in text:
+        raise rejected("Slash ('/') not allowed in objectname")
+    _check_signs(text)
+    if any(not sign.isprintable() for sign in text) or len(text) > LENGTH_MAX:
+        raise rejected(f"denied: an account string has at most {LENGTH_MAX} characters that can be printed")
+
+
+def _check_signs(text: str) -> None:
+    for sign, called in _SIGNS.items():
+        if sign in text:
+            raise rejected(f"{called} not allowed in objectname")

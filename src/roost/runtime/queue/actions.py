@@ -48,6 +48,11 @@ class Selection:
         """One more job; a job counts once."""
         self._clusters.setdefault(job.cluster, Ranges()).add(job.proc)
 
+    @property
+    def clusters(self) -> tuple[int, ...]:
+        """The clusters that they are of."""
+        return tuple(self._clusters)
+
     def __len__(self) -> int:
         return sum(map(len, self._clusters.values()))
 

@@ -156,6 +156,8 @@ class QueueAnswers(RequestAnswers):
         jobs = Selection()
         async for job in self._chosen(asked, budget):
             jobs.add(job)
+        if asked.action == "edit" and (refused := await self.cell.raise_refusal(attributes, jobs, sender)):
+            return refused
         acted = ev.Acted(
             action=ev.Action(asked.action),
             jobs=(),

@@ -45,7 +45,9 @@ if TYPE_CHECKING:
     from roost.gridengine.problems import Refused
     from roost.model.cell_usage import UsageRules
     from roost.model.queue_context import QueueContext
+    from roost.runtime.queue.actions import Selection
     from roost.runtime.queue.daemon import ScheddDaemon
+    from roost.schedd.book import Cluster
     from roost.schedd.submit import ClusterPlan
 
 #: Problems of a refused change that an answer names.
@@ -118,6 +120,22 @@ class CellAnswers:
         if not (await self._present()).revision:
             return _no_cell(list(wanted))
         return _denied(list((await self._reader()).complaints(wanted)))
+
+    async def raise_refusal(self, given: ClassAd, jobs: Selection, sender: str) -> Answer | None:
+        """Why a user may not give jobs of `qsub` a higher priority; None if that is allowed, or none gets one."""
+        wanted, book = given.cell(_PRIORITY), self._daemon.queue.book
+        if not isinstance(wanted, int | float):
+            return None
+        own = {number for number in jobs.clusters if _is_own(book.clusters.get(number), sender)}
+        if not own or await self.operates(sender):
+            return None
+        for job in jobs:
+            if job.cluster in own and (cluster := book.clusters.get(job.cluster)) is not None:
+                present = cluster.ad_of(job.proc).cell(_PRIORITY)
+                if wanted > (present if isinstance(present, int | float) else 0):
+                    text = f'denied: "{sender}" must be operator to increase job priority'
+                    return Answer(ok=False, code=NOT_PERMITTED, text=text)
+        return None
 
     async def operates(self, user: str, *, manages: bool = False) -> bool:
         """Whether a user has the rights of an operator of the cell, or of a manager."""
@@ -363,6 +381,11 @@ def _is_raised(cluster: ClusterPlan) -> bool:
     """Whether a job of `qsub` has a priority that only operators may give."""
     priority = cluster.common.cells.get(_PRIORITY)
     return _NAME in cluster.common.cells and isinstance(priority, int | float) and priority > 0
+
+
+def _is_own(cluster: Cluster | None, sender: str) -> bool:
+    """Whether a cluster was submitted by `qsub`, by this user."""
+    return cluster is not None and cluster.owner == sender and _NAME in cluster.ad.cells
 
 
 def _names(clusters: Sequence[ClusterPlan]) -> list[str]:

@@ -1,0 +1,301 @@
+"""``qalter``: change what jobs ask for, and what they are called and run with.
+
+What is changed of a job that runs counts from its next run on. The files of its streams follow from several options and
+from its name, so they are worked out anew from what the job was given.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+from roost.cli.gridengine.acting import hold_job, of_users
+from roost.cli.gridengine.asking import ask
+from roost.cli.gridengine.choosing import Named, named, tasks_named
+from roost.cli.gridengine.description import attributes_of, directory_of, environment_of, requirements_of
+from roost.cli.gridengine.errors import BAD_VALUE, FAILED, Failure
+from roost.cli.gridengine.object_names import check_account, check_name
+from roost.cli.gridengine.options import Given, Option, taken, usage
+from roost.cli.gridengine.paths import Streams
+from roost.cli.gridengine.qsub_options import OPTIONS as OF_QSUB
+from roost.cli.gridengine.qsub_options import Asked
+from roost.cli.gridengine.tasks import Task
+from roost.cli.pool import Refused
+from roost.model import cell_requests as cell
+from roost.model.cell_requests import HOLDS
+from roost.model.command_line import environment_to_raw
+from roost.wire.requests import queue
+
+if TYPE_CHECKING:
+    from roost.cli.pool import Pool
+
+_TAKEN: Final = (
+    "a", "A", "cwd", "e", "hard", "i", "j", "l", "M", "m", "masterq", "N", "o", "P", "p", "pe", "q", "r", "S", "soft",
+    "v", "V", "wd", "ac", "dc", "sc", "binding", "c", "ckpt", "dl", "hold_jid_ad", "js", "notify", "ot",
+)  # fmt: skip
+_NOT_YET: Final = "Roost does not act on it yet; leave it out"
+OPTIONS: Final = (
+    *(option for option in OF_QSUB if option.name in _TAKEN),
+    Option("h", "set holds (u, o, s), take them away (U, O, S), or all of them (n)", "hold_list"),
+    Option("u", "all jobs of these users", "user_list"),
+    Option("hold_jid", "start when these jobs have left", "job_identifier_list", _NOT_YET),
+    Option("R", "reserve what the job needs", "y[es]|n[o]", _NOT_YET),
+    Option("tc", "number of tasks that run at once", "max_running_tasks", _NOT_YET),
+    Option("w", "verify that a queue would take the job", "e|w|n|v|p", _NOT_YET),
+)
+_POSITIONAL: Final = "job_task_list"
+#: What is told of each option, in the order in which Grid Engine tells it.
+_TOLD: Final = (
+    ("a", "start time"), ("A", "account"), ("cwd", "working directory"), ("wd", "working directory"),
+    ("e", "stderr path list"), ("j", "output merge behaviour"), ("l", "hard resource list"),
+    ("soft l", "soft resource list"), ("m", "mail options"), ("M", "mail list"), ("N", "job name"),
+    ("i", "stdin path list"), ("o", "stdout path list"), ("P", "project"), ("pe", "parallel environment"),
+    ("pe", "slot range"), ("q", "hard queue list"), ("soft q", "soft queue list"),
+    ("masterq", "master hard queue list"), ("r", "restart behaviour"), ("S", "shell list"),
+    ("v", "environment"), ("V", "environment"),
+)  # fmt: skip
+#: Options by which the files of streams change.
+_OF_STREAMS: Final = frozenset(("o", "e", "i", "j", "N", "cwd", "wd"))
+#: Option to the attributes that it gives.
+_ATTRIBUTES: Final = {
+    "A": (cell.ACCOUNT,), "a": (cell.NOT_BEFORE,), "cwd": (cell.DIRECTORY,), "wd": (cell.DIRECTORY,),
+    "e": (cell.ERROR_PATHS,), "i": (cell.INPUT_PATHS,), "j": (cell.MERGES,), "l": (cell.RESOURCES,),
+    "soft l": (cell.SOFT_RESOURCES,), "M": (cell.MAIL_LIST,), "o": (cell.OUTPUT_PATHS,), "P": (cell.PROJECT,),
+    "pe": (cell.PARALLEL,), "q": (cell.QUEUES,), "soft q": (cell.SOFT_QUEUES,), "masterq": (cell.MASTER_QUEUES,),
+    "r": (cell.RERUN,), "S": (cell.SHELL,),
+}  # fmt: skip
+#: Of a job, to work out the files of its streams.
+_SHOWN: Final = (
+    "ClusterId", "ProcId", "Iwd", cell.NAME, cell.TASKS, cell.OUTPUT_PATHS, cell.ERROR_PATHS, cell.INPUT_PATHS,
+    cell.MERGES, cell.PARALLEL, cell.RERUN, cell.NOT_BEFORE,
+)  # fmt: skip
+#: Tasks whose files are changed one by one.
+TASKS_MAX: Final = 1000
+#: Exit statuses.
+_ONLY_JOBS: Final = 4
+_UNKNOWN: Final = 5
+#: Options of `qsub` that come too late for a job.
+_LATE: Final = ("-now", "-terse", "-sync", "-clear", "-verify")
+
+
+class _Denied(Exception):
+    """What the qmaster refuses: Grid Engine tells it on standard output."""
+
+
+def run(name: str, arguments: list[str]) -> int:
+    """Run ``qalter``."""
+    try:
+        return _run(arguments)
+    except _Denied as denied:
+        sys.stdout.write(f"{denied}\n")
+        return FAILED
+    except Failure as failure:
+        raise Failure(str(failure).replace("qsub: ", "qalter: "), failure.status) from None
+
+
+def _run(arguments: list[str]) -> int:
+    late = next((word for word in arguments if word in _LATE), None)
+    if late is not None:
+        raise Failure(f"Unknown option {late}\n", _UNKNOWN)
+    given, rest = taken("qalter", arguments, OPTIONS)
+    users = [user for each in given if each.name == "u" for user in each.value.split(",") if user]
+    if not rest and not users:
+        raise Failure(f"{usage('qalter', OPTIONS, _POSITIONAL)}ERROR! no option argument", FAILED)
+    asked = Asked()
+    asked.take([each for each in given if each.name not in ("h", "u")])
+    asked.check()
+    change = _Change(asked, _names(given), "".join(each.value for each in given if each.name == "h"))
+    return ask("qalter", lambda pool: change.carry_out(pool, named(rest, "qalter"), users))
+
+
+def _names(given: Iterable[Given]) -> tuple[str, ...]:
+    """The options, those behind -soft as ``soft l``."""
+    found, soft = dict[str, None](), False
+    for each in given:
+        if each.name in ("hard", "soft"):
+            soft = each.name == "soft"
+        elif each.name not in ("h", "u"):
+            found[f"soft {each.name}" if soft and each.name in ("l", "q") else each.name] = None
+    return tuple(found)
+
+
+class _Change:
+    """What is to be changed of each job."""
+
+    def __init__(self, asked: Asked, options: tuple[str, ...], holds: str) -> None:
+        self._asked = asked
+        self._options = options
+        self._holds = holds
+        if not set(holds) <= set("nuosUOS"):
+            raise Failure(f'qalter: Unknown hold list "{holds}" specified to -h option', BAD_VALUE)
+        for option, check in (("N", check_name), ("A", check_account)):
+            if option in options:
+                _check(check, asked.texts[option])
+
+    def carry_out(self, pool: Pool, wanted: Sequence[Named], users: Sequence[str]) -> int:
+        """Change all of them; the exit status."""
+        if self._options and any(each.tasks is not None for each in wanted):
+            raise Failure("denied: the selected option works only on jobs and not on tasks", _ONLY_JOBS)
+        status, say = 0, sys.stdout.write
+        if users:
+            # As Grid Engine does, all jobs of these users, whatever is named.
+            groups = [(Named("*"), of_users(pool, users))]
+            if not groups[0][1]:
+                say(f"The job * of user(s) {','.join(users)} does not exist\n")
+                return FAILED
+        else:
+            groups = list(zip(wanted, tasks_named(pool, wanted), strict=True))
+        for each, tasks in groups:
+            if not tasks:
+                say(f'denied: job "{each.written}" does not exist\n')
+                status = FAILED
+            jobs: dict[int, list[Task]] = {}
+            for task in tasks:
+                jobs.setdefault(task.job, []).append(task)
+            for number, some in jobs.items():
+                if self._options:
+                    status = self._alter(pool, number) or status
+                if self._holds:
+                    status = self._hold(pool, some) or status
+        return status
+
+    def _hold(self, pool: Pool, tasks: list[Task]) -> int:
+        letters = HOLDS.upper() if "n" in self._holds else self._holds
+        status = 0
+        if away := "".join(letter.lower() for letter in letters if letter.isupper()):
+            status = hold_job(pool, "release", away, tasks, quiet=True)
+        if kept := "".join(letter for letter in letters if letter.islower()):
+            status = hold_job(pool, "hold", kept, tasks, quiet=True) or status
+        return min(status, FAILED)
+
+    def _alter(self, pool: Pool, number: int) -> int:
+        """Change one job, and tell; the exit status."""
+        rows = pool.ask(queue.Query(jobs=(str(number),), projection=_SHOWN))
+        if not rows:
+            return 0
+        say = sys.stdout.write
+        try:
+            refused = ""
+            for jobs, attributes in self._edits(number, rows):
+                answer = pool.ask(queue.Act(action="edit", jobs=jobs, attributes=attributes, reason="qalter"))
+                refused = refused or next(iter(answer.refused.values()), "")
+        except Refused as refusal:
+            say(f"{_words(refusal.answer.text or str(refusal))}\n")
+            return FAILED
+        if refused == "permission-denied":
+            say(f'denied: "{pool.user}" must be at least owner of job {number} to change job attributes\n')
+            return FAILED
+        if refused:
+            say(f"denied: job {number} is not changed: {refused}\n")
+            return FAILED
+        for line in self._told(pool, number):
+            say(f"{line}\n")
+        return 0
+
+    def _told(self, pool: Pool, number: int) -> Iterator[str]:
+        from roost.runtime.home import host_name
+
+        if "p" in self._options:
+            yield f"{pool.user}@{host_name()} sets scheduling priority of job {number} to {self._asked.priority}"
+        for option, words in _TOLD:
+            if option in self._options:
+                yield f"modified {words} of job {number}"
+
+    def _edits(self, number: int, rows: Sequence[Any]) -> Iterator[tuple[tuple[str, ...], dict[str, Any]]]:
+        """Jobs of the queue, and the attributes that they get."""
+        asked, row = self._asked, rows[0]
+        given = attributes_of(asked)
+        attributes: dict[str, Any] = {}
+        for option in self._options:
+            for name in _ATTRIBUTES.get(option, ()):
+                value = given[name]
+                attributes[name] = "" if value is None else value
+        if "p" in self._options:
+            attributes["JobPrio"] = asked.priority
+        if "N" in self._options:
+            attributes[cell.NAME] = asked.texts["N"]
+        if not {"v", "V"}.isdisjoint(self._options):
+            attributes["Environment"] = environment_to_raw(environment_of(asked))
+        if not {"r", "a"}.isdisjoint(self._options):
+            reruns = asked.yes.get("r", row.get(cell.RERUN) != "n")
+            not_before = attributes.get(cell.NOT_BEFORE, row.get(cell.NOT_BEFORE))
+            attributes["Requirements"] = {"expr": requirements_of(reruns=reruns, not_before=not_before)}
+        if "masterq" in self._options and cell.PARALLEL not in attributes:
+            # They are looked at together.
+            attributes[cell.PARALLEL] = row.get(cell.PARALLEL) or ""
+        if _OF_STREAMS.isdisjoint(self._options):
+            yield (str(number),), attributes
+            return
+        by_task = [(f"{number}.{each['ProcId']}", self._streams(number, each)) for each in rows]
+        if all(streams == by_task[0][1] for _, streams in by_task):
+            yield (str(number),), attributes | by_task[0][1]
+            return
+        if len(by_task) > TASKS_MAX:
+            raise Failure(
+                f"qalter: the files of more than {TASKS_MAX} tasks cannot be changed; submit job {number} anew"
+            )
+        if attributes:
+            yield (str(number),), attributes
+        for job, streams in by_task:
+            yield (job,), streams
+
+    def _streams(self, number: int, row: Any) -> dict[str, Any]:
+        """The directory and the files of the streams of one task."""
+        asked, options = self._asked, self._options
+        directory = directory_of(asked) if {"cwd", "wd"} & set(options) else str(row.get("Iwd", ""))
+        from pathlib import Path
+
+        from roost.runtime.home import user_name
+
+        streams = Streams(
+            directory=directory,
+            home=str(Path("~").expanduser()),
+            user=user_name(),
+            name=asked.texts["N"] if "N" in options else str(row.get(cell.NAME, "")),
+            is_array=cell.TASKS in row,
+        )
+        paths = {
+            letter: asked.texts.get(letter) if letter in options else row.get(name)
+            for letter, name in (("o", cell.OUTPUT_PATHS), ("e", cell.ERROR_PATHS), ("i", cell.INPUT_PATHS))
+        }
+        merged = asked.yes["j"] if "j" in options else bool(row.get(cell.MERGES))
+        output = streams.path(paths["o"], "o", "o")
+        found = {"Out": output, "Err": output if merged else streams.path(paths["e"], "e", "e"), "Iwd": directory}
+        if "i" in options:
+            found["In"] = streams.path(paths["i"], "i", "i") if paths["i"] else "/dev/null"
+        first, _, step = _array(row)
+        task = first + int(row["ProcId"]) * step
+        return {name: _plain(text, number, task) for name, text in found.items()}
+
+
+def _array(row: Any) -> tuple[int, int, int]:
+    from roost.cli.gridengine.tasks import array_of
+
+    return array_of(row) or (1, 1, 1)
+
+
+def _plain(text: str, number: int, task: int) -> str:
+    """What the submit language makes of the value of a command."""
+    for macro, value in (("$(Cluster)", f"{number}"), ("$INT(task)", f"{task}"), ("$(DOLLAR)", "$")):
+        text = text.replace(macro, value)
+    return text
+
+
+def _check(check: Callable[[str], None], text: str) -> None:
+    """Refuse a name that Grid Engine refuses."""
+    try:
+        check(text)
+    except Failure as failure:
+        if failure.status != FAILED:
+            raise
+        raise _Denied(str(failure).removeprefix("Unable to run job: ").removesuffix("\nExiting.")) from None
+
+
+def _words(text: str) -> str:
+    """The words of a refusal, where `qalter` has others than `qsub`."""
+    start, name = "job rejected: the requested parallel environment ", ""
+    if text.startswith(start):
+        name = text.removeprefix(start).partition('"')[2].partition('"')[0]
+        return f'denied: parallel environment "{name}" does not exist'
+    return text
