@@ -338,3 +338,19 @@ def test_a_job_whose_place_or_files_are_not_there_is_at_fault_and_not_the_machin
         for line in (f"prolog {job} none", f"epilog {job} {status}")
     )
     pool("rm", str(place), str(files))
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root runs jobs of other users")
+@pytest.mark.parametrize("owner", ['"nobody-knows-them"', "undefined"])
+def test_nothing_is_written_as_root_for_a_fetched_job_of_no_known_user(
+    start: Callable[..., Pool], tmp_path: Path, owner: str
+) -> None:
+    """Whoever had a hook bring such a job could add to any file of root's."""
+    hooks = Hooks(tmp_path / "hooks")
+    closed = tmp_path / "closed"
+    closed.mkdir(mode=0o755)
+    hooks.offer("item", "exit 0", Owner=owner, StarterUserLog=f'"{closed}/log"')
+    pool = start(GLOBAL + hooks.config(), cpus=1)
+    eventually(lambda: hooks.told("failure"), "the end of the job")
+    eventually(lambda: "Unclaimed" in pool("status"), "the slot to be free again")
+    assert list(closed.iterdir()) == []

@@ -85,23 +85,26 @@ def test_an_order_that_fails_loses_its_run(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files to others")
-@pytest.mark.parametrize("is_there", [True, False])
-def test_a_run_that_goes_on_is_nobody_elses_than_its_users(tmp_path: Path, is_there: bool) -> None:
+@pytest.mark.parametrize("whose", ["user's", "removed", "not given to its user yet"])
+def test_a_run_that_goes_on_is_nobody_elses_than_its_users(tmp_path: Path, whose: str) -> None:
     """Where the machine did not know the user just then, the rest was done as root, the start of a program too."""
-    job_ad = ClassAd({"Owner": "nobody-knows-them"})
-    state: Any = SimpleNamespace(launch=SimpleNamespace(shares=ClassAd(), from_queue=True), job_ad=job_ad, run=1)
+    # Whatever a hook has made of the ad since.
+    job_ad = ClassAd({"Owner": "root"})
+    launch = SimpleNamespace(shares=ClassAd(), from_queue=True, job_ad=ClassAd({"Owner": "nobody-knows-them"}))
+    state: Any = SimpleNamespace(launch=launch, job_ad=job_ad, run=1)
 
     async def main() -> Runner:
         runner = _runner(tmp_path, [])
         assert runner.sandbox is not None
-        os.chown(runner.sandbox.path, 54321, 54322)
+        if whose == "user's":
+            os.chown(runner.sandbox.path, 54321, 54322)
         around: Any = runner.around
         around.as_daemon, around.config, around.deputies = (
             False,
             load(MemoryHost(files={}), LoadOptions(roots=(), subsystem="STARTD", environment=False)),
             Deputies(),
         )
-        around.scratch = SimpleNamespace(found=lambda name: tmp_path / name if is_there else None)
+        around.scratch = SimpleNamespace(found=lambda name: None if whose == "removed" else tmp_path / name)
         around.execute = tmp_path
         runner.job_ad = job_ad
         runner.resume(state)
@@ -110,7 +113,7 @@ def test_a_run_that_goes_on_is_nobody_elses_than_its_users(tmp_path: Path, is_th
 
     runner = asyncio.run(main())
     assert runner.account is not None and runner.sandbox is not None
-    assert (runner.account.uid, runner.account.gid) == ((54321, 54322) if is_there else (65534, 65534))
+    assert (runner.account.uid, runner.account.gid) == ((54321, 54322) if whose == "user's" else (65534, 65534))
     assert isinstance(runner.transfers.hands, Deputy) and runner.sandbox.path == tmp_path / "dir_1.0_1_q"
 
 

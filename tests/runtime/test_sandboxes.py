@@ -13,7 +13,7 @@ from roost.classad import ClassAd
 from roost.runtime.node.job_environment import JOB_AD, MACHINE_AD, write_ads
 from roost.runtime.node.reused_sandboxes import ASIDE, SPARE_MAX, Sandboxes
 from roost.runtime.processes.accounts import Account
-from roost.runtime.processes.sandbox import Sandbox
+from roost.runtime.processes.sandbox import Sandbox, remove_tree
 
 
 def _in_a_loop(work: Callable[[], None]) -> None:
@@ -118,3 +118,20 @@ def test_not_more_are_kept_than_a_busy_machine_needs(tmp_path: Path) -> None:
         assert sandboxes.make("new").path.is_dir()
 
     _in_a_loop(work)
+
+
+def test_a_tree_from_which_something_goes_meanwhile_is_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The user whose job it was may; the starter met an internal error then, and its slot was not free again."""
+    (tmp_path / "dir" / "a").mkdir(parents=True)
+    unlink = os.unlink
+
+    def unlink_and_lose(name: str, *, dir_fd: int) -> None:
+        try:
+            unlink(name, dir_fd=dir_fd)
+        except OSError:
+            os.rmdir(name, dir_fd=dir_fd)
+            raise
+
+    monkeypatch.setattr(os, "unlink", unlink_and_lose)
+    assert remove_tree(tmp_path / "dir") == ""
+    assert not (tmp_path / "dir").exists()

@@ -374,3 +374,19 @@ def test_signals_of_a_terminal_or_an_administrator_do_not_end_a_shepherd(place: 
             assert (await family.wait()).exit_code == 14
 
     run(work())
+
+
+def test_a_job_whose_record_cannot_be_read_has_an_end_all_the_same(place: Place, beacon: Beacon) -> None:
+    """Its end was waited for without end."""
+
+    async def main() -> None:
+        async with place.nursery() as nursery:
+            family = await started(nursery, place.shell("1", f"echo up > {beacon.path}; exec sleep 1000"))
+            await beacon.line()
+            family.record.unlink()
+            family.record.mkdir()
+            os.kill(family.shepherd, signal.SIGKILL)
+            end = await family.wait()
+            assert not end.is_seen
+
+    run(main())

@@ -120,7 +120,11 @@ class NodeOrders:
         observed."""
         runner = self.runners.pop(starter, None)
         if runner is not None:
-            await runner.give_up()
+            try:
+                await runner.give_up()
+            except Exception:
+                # The slot is free all the same, and the next start of the daemon clears away what is left.
+                _log.exception("%s: internal error", runner.run)
         if starter.alive:
             self._outbox.report_lost(slot)
             now = self._daemon.clock.now()

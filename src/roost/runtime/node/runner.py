@@ -49,7 +49,7 @@ from roost.runtime.node.reused_sandboxes import Sandboxes
 from roost.runtime.node.run_files import Transfers
 from roost.runtime.node.run_reports import file_name
 from roost.runtime.node.scratch import Scratch
-from roost.runtime.processes.accounts import Account, NoSuchAccount, account_numbered
+from roost.runtime.processes.accounts import Account, NoSuchAccount, account_numbered, can_switch_user
 from roost.runtime.processes.family import Family, adopt
 from roost.runtime.processes.nursery import AlreadyStarted, Nursery, NurseryFailed
 from roost.runtime.processes.sandbox import Sandbox, SandboxFailed
@@ -262,12 +262,19 @@ class Runner:
     # -- sandbox and files ---------------------------------------------------------------------------
 
     async def _make_sandbox(self) -> None:
+        if can_switch_user() and not self.around.as_daemon:
+            # Until it is known who the job's user is, and if that is not found out.
+            self._become(account_numbered(_NOBODY, _NOBODY))
         try:
             if not self.schedd:
                 check_fetched(self.job_ad)
+            if self._resumed:
+                await asyncio.to_thread(self._discard_begun)
             config = self.around.config
-            if self._needs_account:
-                self._become(await asyncio.to_thread(account_of, self.job_ad, config, self.slot_ad))
+            account = None
+            if self._needs_account(self.job_ad):
+                account = await asyncio.to_thread(account_of, self.job_ad, config, self.slot_ad)
+            self._become(account)
             readers = (config.get("JOB_EXECDIR_PERMISSIONS", subsys="STARTER") or "user").lower()
             if self.account is not None or readers != "user":
                 self.around.home.let_others_to(self.around.execute)
@@ -287,10 +294,16 @@ class Runner:
         else:
             self.around.tell(sev.SandboxMade())
 
-    @property
-    def _needs_account(self) -> bool:
+    def _discard_begun(self) -> None:
+        """Remove what an earlier daemon made of the scratch directory before it was killed."""
+        if self.sandbox is not None:
+            self.sandbox.remove()
+        if self.tmpdir is not None:
+            remove_tmpdir(self._listed_path)
+
+    def _needs_account(self, job_ad: ClassAd) -> bool:
         """Whether the job may run as another user than the daemon does."""
-        return not (self.around.as_daemon or (runs_as_daemon(self.job_ad) and runs_as_owner(self.around.config)))
+        return not (self.around.as_daemon or (runs_as_daemon(job_ad) and runs_as_owner(self.around.config)))
 
     def _become(self, account: Account | None) -> None:
         self.account = account
@@ -440,14 +453,15 @@ class Runner:
         self._resumed = True
         name, launch = f"dir_{file_name(self.run)}", state.launch
         path = self.around.scratch.found(name)
-        if path is not None:
+        made = None if path is None else path.stat()
+        if made is not None and made.st_uid != os.geteuid():
             # As when it was made: what hooks or a configuration say since then makes it nobody else's.
-            made = path.stat()
-            self._become(None if made.st_uid == os.geteuid() else account_numbered(made.st_uid, made.st_gid))
-        elif self._needs_account:
-            # Somebody removed it. Whatever is still done for the job is not done as root.
+            self._become(account_numbered(made.st_uid, made.st_gid))
+        elif self._needs_account(launch.job_ad) and (made is None or not runs_as_daemon(launch.job_ad)):
+            # Somebody removed it, or the daemon was killed before it gave it to the job's user. Whatever is still done
+            # for the job is not done as root.
             try:
-                self._become(account_of(self.job_ad, self.around.config, self.slot_ad))
+                self._become(account_of(launch.job_ad, self.around.config, self.slot_ad))
             except NoSuchAccount:
                 self._become(account_numbered(_NOBODY, _NOBODY))
         self.sandbox = Sandbox(path=path or self.around.execute / name)

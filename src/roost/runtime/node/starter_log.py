@@ -68,8 +68,9 @@ def write(hands: Hands, path: Path, job_ad: ClassAd, event: Event, now: float) -
         text = format_event(event, cluster, proc, now)
     try:
         hands.append(str(path), (text if text.endswith("\n") else f"{text}\n").encode("utf-8", "surrogateescape"))
-    except OSError as problem:
-        _log.warning("%s: StarterUserLog is not written: %s", path, problem.strerror)
+    except (OSError, ValueError) as problem:
+        # ValueError: a zero byte in the name.
+        _log.warning("%s: StarterUserLog is not written: %s", path, getattr(problem, "strerror", None) or problem)
 
 
 def _number(ad: ClassAd, name: str, otherwise: int) -> int:

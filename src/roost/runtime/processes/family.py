@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import os
 import select
 import time
@@ -46,6 +47,8 @@ from roost.runtime.processes.spawn_order import NotStarted, ProcessEnd, mark_of
 
 if TYPE_CHECKING:
     from roost.runtime.processes.shepherd_lines import ShepherdLine
+
+_log = logging.getLogger("roost.processes")
 
 #: How long `Family.kill` waits for the last process to go, s.
 KILL_S: Final = 5.0
@@ -140,7 +143,7 @@ class Family:
     def shepherd_gone(self) -> None:
         """The shepherd is gone: its record says how the job ended, if it did."""
         self._shepherd = None
-        end = read_end(self.record, self.key)
+        end = self._recorded()
         if end is not None and end.final:
             self._settle(end)
         else:
@@ -150,8 +153,19 @@ class Family:
         """The shepherd did not finish its work; it is done here."""
         started = self.started
         if started.boot == boot_id():
-            await asyncio.to_thread(bury, self.record, started.key, started)
-        self._settle(read_end(self.record, self.key))
+            try:
+                await asyncio.to_thread(bury, self.record, started.key, started)
+            except OSError as problem:
+                _log.error("%s: what is left of the job cannot be ended: %s", started.key, problem)
+        self._settle(self._recorded())
+
+    def _recorded(self) -> EndRecord | None:
+        """The end as the record has it; None where the record cannot be read, so that the run has an end."""
+        try:
+            return read_end(self.record, self.key)
+        except OSError as problem:
+            _log.error("%s: the record of the run cannot be read: %s", self.key, problem)
+            return None
 
     def _settle(self, end: EndRecord | None) -> None:
         if self._ended.done():

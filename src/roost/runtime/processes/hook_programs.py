@@ -345,8 +345,12 @@ async def remove_hook_calls(execute: Path) -> int:
     """Stop and remove what calls of an earlier daemon left; how many there were. Only after `Nursery.start`."""
     places = [place for place in execute.glob(f"{_PREFIX}*") if place.is_dir()]
     for place in places:
-        key = (place / "key").read_text() if (place / "key").exists() else place.name
-        found = await adopt(place / "record", key)
+        try:
+            key = (place / "key").read_text(errors="replace")
+            found = await adopt(place / "record", key)
+        except OSError:
+            # It was not begun, or what tells of it cannot be read.
+            found = None
         if isinstance(found, Family):
             await found.kill()
             await found.wait()

@@ -99,26 +99,40 @@ class Sandbox:
 
 
 def remove_tree(path: Path) -> str:
-    """Remove a directory with all that is in it; why something had to be left, or "" if nothing was."""
+    """Remove a directory with all that is in it; why something had to be left, or "" if nothing was.
+
+    Others may be at it at the same time, the user whose job it was among them.
+    """
     try:
         top = _opened(str(path), None)
     except FileNotFoundError:
         return ""
     except NotADirectoryError:
-        path.unlink()
-        return ""
+        return _unlinked(path)
     except OSError as problem:
         return f"{path}: {problem.strerror}"
     problems: list[str] = []
     try:
         _empty(top, path, problems)
+    except OSError as problem:
+        problems.append(f"{path}: {problem.strerror}")
     finally:
         os.close(top)
     try:
         path.rmdir()
+    except FileNotFoundError:
+        pass
     except OSError as problem:
         problems.append(f"{path}: {problem.strerror}")
     return "; ".join(problems[:3]) + (f"; and {len(problems) - 3} more" if len(problems) > 3 else "")
+
+
+def _unlinked(path: Path) -> str:
+    try:
+        path.unlink(missing_ok=True)
+    except OSError as problem:
+        return f"{path}: {problem.strerror}"
+    return ""
 
 
 def _empty(top: int, path: Path, problems: list[str]) -> None:
@@ -161,19 +175,26 @@ def _clear(directory: int, path: Path, problems: list[str], given_up: set[str]) 
         if name in given_up:
             continue
         try:
-            os.unlink(name, dir_fd=directory)
-        except (IsADirectoryError, PermissionError) as problem:
-            if stat.S_ISDIR(os.stat(name, dir_fd=directory, follow_symlinks=False).st_mode):
-                directories.append(name)
-            else:
-                given_up.add(name)
-                problems.append(f"{path / name}: {problem.strerror}")
+            if _is_removed(name, directory):
+                continue
+            directories.append(name)
         except FileNotFoundError:
             continue
         except OSError as problem:
             given_up.add(name)
             problems.append(f"{path / name}: {problem.strerror}")
     return directories
+
+
+def _is_removed(name: str, directory: int) -> bool:
+    """Remove what has a name in a directory, unless that is a directory. Raises OSError."""
+    try:
+        os.unlink(name, dir_fd=directory)
+    except (IsADirectoryError, PermissionError):
+        if not stat.S_ISDIR(os.stat(name, dir_fd=directory, follow_symlinks=False).st_mode):
+            raise
+        return False
+    return True
 
 
 def _opened(name: str, within: int | None) -> int:
