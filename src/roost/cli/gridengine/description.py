@@ -47,11 +47,7 @@ def plan_of(asked: Asked, work: Work) -> tuple[str, ClusterPlan]:
         name = posixpath.basename(work.script.file if work.script else work.command)
     check_name(name)
     check_account(asked.texts.get("A", ""))
-    directory = directory_of(asked)
-    streams = Streams(
-        directory=directory, home=str(Path("~").expanduser()), user=user_name(), name=name, is_array=bool(asked.tasks)
-    )
-    plan = _read(_description(asked, streams))
+    plan = described(asked, name)
     common = plan.common
     common["CellJobName"] = name
     common["Cmd"] = posixpath.basename(work.script.file) if work.script else work.command
@@ -61,8 +57,6 @@ def plan_of(asked: Asked, work: Work) -> tuple[str, ClusterPlan]:
     not_before = date_time(asked.texts["a"]) if "a" in asked.texts else None
     requirements = requirements_of(reruns=asked.yes.get("r", True), not_before=not_before)
     common.put("Requirements", parse_expression(requirements))
-    if "h" in asked.flags:
-        common[cell.HELD] = "u"
     attributes = attributes_of(asked) | {
         cell.SCRIPT: work.script.text if work.script else None,
         cell.DIRECT: work.script is None and asked.yes.get("shell") is False,
@@ -70,11 +64,23 @@ def plan_of(asked: Asked, work: Work) -> tuple[str, ClusterPlan]:
     for attribute, value in attributes.items():
         if value not in (None, "", False):
             common[attribute] = value
+    return name, plan
+
+
+def described(asked: Asked, name: str) -> ClusterPlan:
+    """The plan as far as the submit language knows it: streams, directory, holds, and tasks as processes."""
+    directory = directory_of(asked)
+    streams = Streams(
+        directory=directory, home=str(Path("~").expanduser()), user=user_name(), name=name, is_array=bool(asked.tasks)
+    )
+    plan = _read(_description(asked, streams))
+    if "h" in asked.flags:
+        plan.common[cell.HELD] = "u"
     if asked.tasks:
         first, last, step = asked.tasks
-        common[cell.TASKS] = f"{first}-{last}:{step}"
-        common.put(cell.TASK_NUMBER, parse_expression(f"ProcId * {step} + {first}"))
-    return name, plan
+        plan.common[cell.TASKS] = f"{first}-{last}:{step}"
+        plan.common.put(cell.TASK_NUMBER, parse_expression(f"ProcId * {step} + {first}"))
+    return plan
 
 
 def directory_of(asked: Asked) -> str:

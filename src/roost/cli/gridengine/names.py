@@ -16,4 +16,5 @@ COMMANDS: Final = {
     "qconf": "qconf",
     "qacct": "qacct",
     "qalter": "qalter",
+    "qresub": "qresub",
 }

@@ -1,0 +1,116 @@
+"""``qresub``: submit copies of jobs that are in the queue, as they are now, without their holds.
+
+A copy is described as `qsub` would describe it, so that its files have its own number; the rest is taken over.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any, Final
+
+from roost.cli.gridengine.asking import ask
+from roost.cli.gridengine.description import described
+from roost.cli.gridengine.errors import BAD_VALUE, FAILED, USAGE, Failure
+from roost.cli.gridengine.options import Option, taken, usage
+from roost.cli.gridengine.qsub_options import Asked
+from roost.cli.pool import Refused
+from roost.model import cell_requests as cell
+from roost.wire.requests import queue
+
+if TYPE_CHECKING:
+    from roost.cli.pool import Pool
+    from roost.schedd.submit.plan import ClusterPlan
+
+OPTIONS: Final = (Option("h", "u: submit the copies on hold; n: do not", "hold_list"),)
+_POSITIONAL: Final = "job_id_list"
+#: What a copy has of a job as it is.
+_COPIED: Final = (
+    cell.NAME, "Cmd", "Arguments", "Environment", "JobPrio", "Requirements", cell.SCRIPT, cell.SHELL, cell.DIRECT,
+    cell.ACCOUNT, cell.OUTPUT_PATHS, cell.ERROR_PATHS, cell.INPUT_PATHS, cell.MERGES, cell.DIRECTORY, cell.MAIL_LIST,
+    cell.RERUN, cell.NOT_BEFORE, cell.RESOURCES, cell.SOFT_RESOURCES, cell.QUEUES, cell.SOFT_QUEUES, cell.PROJECT,
+    cell.PARALLEL, cell.MASTER_QUEUES, cell.TASKS, cell.PREDECESSORS, cell.PREDECESSORS_ASKED,
+)  # fmt: skip
+#: Exit statuses.
+_REFUSED: Final = 4
+_UNKNOWN: Final = 5
+
+
+def run(name: str, arguments: list[str]) -> int:
+    """Run ``qresub``."""
+    other = next((word for word in arguments if word.startswith("-") and word != "-h"), None)
+    if other is not None:
+        raise Failure(f"Unknown option {other}\n", _UNKNOWN)
+    try:
+        given, rest = taken("qalter", arguments, OPTIONS)
+    except Failure as failure:
+        raise Failure(str(failure), USAGE) from None
+    jobs = [part for word in rest for part in word.split(",") if part]
+    if not jobs:
+        raise Failure(f"{usage('qresub', OPTIONS, _POSITIONAL)}ERROR! no option argument", FAILED)
+    holds = "".join(each.value for each in given)
+    if not set(holds) <= set("nuosUOS"):
+        raise Failure(f'qalter: Unknown hold list "{holds}" specified to -h option', BAD_VALUE)
+    if any("." in job for job in jobs):
+        raise Failure("denied: the selected option works only on jobs and not on tasks", _REFUSED)
+    # A name means no job here, as in Grid Engine.
+    numbers = [int(job) if job.isdecimal() and len(job) < 10 else 0 for job in jobs]
+    if not {"o", "s"}.isdisjoint(holds):
+        raise Failure(f"qresub: -h {holds} is not possible in a Roost pool: use -h u, and qhold for the copies", USAGE)
+    return ask(name, lambda pool: _resubmit(pool, numbers, is_held="u" in holds))
+
+
+def _resubmit(pool: Pool, numbers: list[int], *, is_held: bool) -> int:
+    """Submit copies of all of them, or of none."""
+    plans = []
+    for number in numbers:
+        rows = pool.ask(queue.Query(jobs=(str(number),))) if number else []
+        if not rows:
+            sys.stdout.write(f'job "{number}" does not exist\n')
+            return _REFUSED
+        owner = str(rows[0].get("Owner", ""))
+        if owner != pool.user:
+            from roost.runtime.home import host_name
+
+            who = f"{pool.user}@{host_name()}"
+            sys.stdout.write(f"job rejected: {who} is not allowed to resubmit jobs of user {owner}\n")
+            return _REFUSED
+        if cell.NAME not in rows[0]:
+            raise Failure(f"qresub: job {number} was not submitted by qsub; submit its description again", _REFUSED)
+        plans.append(_copy(min(rows, key=lambda row: int(row["ProcId"])), is_held=is_held))
+    for number, plan in zip(numbers, plans, strict=True):
+        try:
+            (done,) = pool.ask(queue.Submit(clusters=(plan.to_data(),)))
+        except Refused as refused:
+            sys.stdout.write(f"{refused.answer.text or refused}\n")
+            return _REFUSED
+        if is_held:
+            sys.stdout.write(f"modified hold of job {number}\n")
+        tasks = plan.common.get(cell.TASKS)
+        what = f"job-array {done.cluster}.{tasks}" if isinstance(tasks, str) else f"job {done.cluster}"
+        sys.stdout.write(f'Your {what} ("{plan.common.get(cell.NAME)}") has been submitted\n')
+    return 0
+
+
+def _copy(row: Any, *, is_held: bool) -> ClusterPlan:
+    """The plan of a copy of a job."""
+    from roost.classad.ad import MISSING
+    from roost.cli.gridengine.tasks import array_of
+    from roost.wire.ads import ad_from
+
+    ad = ad_from(row)
+    asked = Asked(tasks=array_of(row))
+    for option, name in (("o", cell.OUTPUT_PATHS), ("e", cell.ERROR_PATHS), ("i", cell.INPUT_PATHS)):
+        if isinstance(row.get(name), str) and row[name]:
+            asked.texts[option] = row[name]
+    if isinstance(row.get("JobMaterializeLimit"), int):
+        asked.texts["tc"] = str(row["JobMaterializeLimit"])
+    asked.yes["j"] = row.get(cell.MERGES) is True
+    asked.texts["wd"] = str(row.get("Iwd", ""))
+    if is_held:
+        asked.flags.add("h")
+    plan = described(asked, str(row[cell.NAME]))
+    for name in _COPIED:
+        value = ad.cell(name.lower())
+        if value is not MISSING:
+            plan.common.put(name, value)
+    return plan
