@@ -171,6 +171,33 @@ def test_a_job_without_a_log_that_was_tried_again_in_one_second_finishes_last_wi
     assert [each.what for each in story if each.kind == "job"][-1] == "killed by signal 9"
 
 
+def test_a_job_without_a_log_names_the_status_of_each_try_and_which_retry_of_how_many() -> None:
+    runs = [
+        (100.1, {"code": 3, "signal": None}),
+        (100.3, {"code": None, "signal": 9}),
+        (100.5, {"code": 3, "signal": None}),
+    ]
+    records = [
+        each
+        for at, end in runs
+        for each in (
+            slot(at, "Claimed/Idle", "Claimed/Busy"),
+            slot(at + 0.1, "Claimed/Busy", "Claimed/Cleaning", exit=end),
+        )
+    ]
+    ad = {"QDate": 90, "JobStartDate": 100, "CompletionDate": 100, "JobStatus": 4, "ExitCode": 3, "JobMaxRetries": 2}
+    story = job_story("1.0", ClassAd(ad), events=[], records=records, decisions=[], kept_out=[])
+    assert [each.what for each in story if each.kind == "job"] == [
+        "submitted",
+        "started for the first time",
+        "ended with status 3; it waits for retry 1 of 2 (max_retries)",
+        "started again on slot1@m",
+        "ended with signal 9; it waits for retry 2 of 2 (max_retries)",
+        "started again on slot1@m",
+        "finished with status 3",
+    ]
+
+
 def test_a_run_ends_once_though_its_claim_ends_after_it() -> None:
     # CLAIM_WORKLIFE = 0: the claim is over when its first job is.
     records = (

@@ -544,6 +544,12 @@ SITUATIONS: Final = (
         says=("ended with status 3; it waits for retry 1 of 2", "retry 2 of 2", "finished with status 3"),
     ),
     Situation(
+        name="a program that fails is tried again, without a log", job="log =\nmax_retries = 1", script="exit 3",
+        seen={"NumJobStarts": 2, "JobStatus": 4}, ask=("story", "job", "{job}"),
+        says=("ended with status 3; it waits for retry 1 of 1", "started again", "finished with status 3"),
+        never=("left slot",),
+    ),
+    Situation(
         name="removed by its own policy", job="periodic_remove = JobStatus == 2", seen={"JobStatus": 3},
         ask=("story", "job", "{job}"), says=("removed:", "PeriodicRemove"),
     ),

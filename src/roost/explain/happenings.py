@@ -96,7 +96,7 @@ def of_events(
         if isinstance(event, JobEvicted):
             if event.requeued is not None:
                 retries += 1
-                milestone, what = Milestone.REQUEUED, _retried(event.requeued, retries, ad)
+                milestone, what = Milestone.REQUEUED, retried(event.requeued, retries, ad)
             else:
                 found = _left(event, on_machine, following)
                 if found is None:
@@ -125,7 +125,8 @@ def _left(event: JobEvicted, on_machine: bool, following: Event | None) -> tuple
     return Milestone.EVICTED, f"evicted{because}; it waits again"
 
 
-def _retried(end: ProgramExit, retries: int, ad: ClassAd | None) -> str:
+def retried(end: ProgramExit, retries: int, ad: ClassAd | None) -> str:
+    """The text for a program that ended and is to run again, for the nth time after its first."""
     most = None if ad is None else ad.get("JobMaxRetries")
     how = f"signal {end.signal}" if end.signal is not None else f"status {end.code}"
     if isinstance(most, int) and not isinstance(most, bool) and most > 0:

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from roost.classad import ClassAd
 from roost.explain.happenings import (
@@ -25,8 +25,10 @@ from roost.explain.happenings import (
     of_audit,
     of_events,
     of_records,
+    retried,
 )
 from roost.schedd.event_log.log import LoggedEvent
+from roost.schedd.event_log.parts import ProgramExit
 from roost.schedd.status import JobStatus
 
 Record = dict[str, Any]
@@ -129,7 +131,7 @@ def _was_there(ad: ClassAd, record: Mapping[str, Any]) -> bool:
 
 def _refined(told: list[Happening], records: Sequence[Record], decisions: Sequence[Record]) -> list[Happening]:
     """Events of a log, whose times are whole seconds, each at the instant that is known best."""
-    recorded = ((at, milestone) for at, milestone, _ in _milestones(records))
+    recorded = ((each.at, each.milestone) for each in _milestones(records))
     sources = (_Causes(recorded), _Causes(_of_decisions(decisions)))
     found: list[Happening] = []
     before = -math.inf
@@ -158,8 +160,18 @@ class _Causes:
         return None
 
 
-def _milestones(records: Iterable[Record]) -> Iterator[tuple[float, Milestone, str]]:
-    """What slots recorded of a job, in its order, with the slot. A run ends once: its claim may go on and end later."""
+class _Step(NamedTuple):
+    """What a slot recorded of a job."""
+
+    at: float
+    milestone: Milestone
+    slot: str
+    #: How its program ended by itself; None where it did not.
+    end: ProgramExit | None
+
+
+def _milestones(records: Iterable[Record]) -> Iterator[_Step]:
+    """What slots recorded of a job, in its order. A run ends once: its claim may go on and end later."""
     left: set[str] = set()
     for record in sorted(records, key=lambda each: float(each.get("at", 0.0))):
         if record.get("starter"):
@@ -172,7 +184,8 @@ def _milestones(records: Iterable[Record]) -> Iterator[tuple[float, Milestone, s
             left.add(slot)
         elif milestone is not Milestone.NONE:
             left.discard(slot)
-        yield float(record.get("at", 0.0)), milestone, slot
+        end, at = record.get("exit"), float(record.get("at", 0.0))
+        yield _Step(at, milestone, slot, None if end is None else ProgramExit(code=end["code"], signal=end["signal"]))
 
 
 def _of_decisions(decisions: Iterable[Record]) -> Iterator[tuple[float, Milestone]]:
@@ -239,12 +252,12 @@ def _past(ad: ClassAd, name: str, records: Sequence[Record], decisions: Sequence
     return sorted(found, key=lambda each: each.at)
 
 
-def _end(ad: ClassAd, name: str, steps: Sequence[tuple[float, Milestone, str]]) -> Iterator[Happening]:
+def _end(ad: ClassAd, name: str, steps: Sequence[_Step]) -> Iterator[Happening]:
     """How a job ended: the ad knows the second, and the slot's record of the last run where in it."""
     at = ad.get("CompletionDate")
     if not isinstance(at, int | float) or at <= 0:
         return
-    last = max((at for at, milestone, _ in steps if milestone is Milestone.EVICTED), default=0.0)
+    last = max((each.at for each in steps if each.milestone is Milestone.EVICTED), default=0.0)
     what = "finished"
     if ad.get("ExitBySignal") is True:
         what = f"killed by signal {ad.get('ExitSignal', '?')}"
@@ -254,18 +267,16 @@ def _end(ad: ClassAd, name: str, steps: Sequence[tuple[float, Milestone, str]]) 
     yield Happening(float(at), f"job {name}", what, kind="job", milestone=Milestone.FINISHED)
 
 
-def _runs(
-    ad: ClassAd, name: str, steps: Sequence[tuple[float, Milestone, str]], holds: Sequence[float]
-) -> Iterator[Happening]:
+def _runs(ad: ClassAd, name: str, steps: Sequence[_Step], holds: Sequence[float]) -> Iterator[Happening]:
     """Starts after the first, and ends of runs before the last: the ad has the first start and the end of the job.
 
     `holds`: when the job was put on hold.
     """
     over = ad.get("JobStatus") in (JobStatus.COMPLETED, JobStatus.REMOVED, JobStatus.HELD)
-    last_start = max((at for at, milestone, _ in steps if milestone is Milestone.STARTED), default=0.0)
+    last_start = max((each.at for each in steps if each.milestone is Milestone.STARTED), default=0.0)
     first_start, is_first = float(ad.get("JobStartDate") or 0), True
-    started = 0.0
-    for at, milestone, slot in steps:
+    started, retries = 0.0, 0
+    for at, milestone, slot, end in steps:
         if milestone is Milestone.STARTED:
             started = at
             if is_first and abs(at - first_start) <= _MESSAGE_S:
@@ -274,8 +285,11 @@ def _runs(
             yield Happening(at, f"job {name}", f"started again on {slot}", kind="job", milestone=milestone)
         elif milestone is Milestone.EVICTED and at < last_start:
             is_held = any(started <= held <= at + _MESSAGE_S for held in holds)
-            after = "is on hold" if is_held else "waits again"
-            yield Happening(at, f"job {name}", f"left {slot}; it {after}", kind="job", milestone=milestone)
+            what = f"left {slot}; it {'is on hold' if is_held else 'waits again'}"
+            if end is not None and not is_held:
+                retries += 1
+                what = retried(end, retries, ad)
+            yield Happening(at, f"job {name}", what, kind="job", milestone=milestone)
         elif milestone is Milestone.EVICTED and not over:
             yield Happening(at, f"job {name}", f"left {slot}", kind="job", milestone=milestone)
 

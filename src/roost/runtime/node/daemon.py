@@ -24,6 +24,7 @@ from roost.model import events as ev
 from roost.model.audit import AuditRecord
 from roost.model.events import ShutdownKind
 from roost.model.slots import SlotId
+from roost.model.starter_effects import ReportExit
 from roost.node.cron import STARTD_CRON, CronPlan, cron_plan
 from roost.node.decisions import is_eviction, is_starter_eviction, of_slot, of_starter
 from roost.node.host_slots import Starter
@@ -449,6 +450,9 @@ class NodeDaemon:
     def starter_stepped(self, slot: NodeSlot, starter: Starter, taken: StarterStep, now: float) -> None:
         """A starter has taken a step."""
         self.state.starter_stepped(slot, self.machine)
+        for effect in taken.effects:
+            if isinstance(effect, ReportExit):
+                self.transition_log.note_exit(slot.name, effect.report)
         for each in taken.transitions:
             _log.debug("%s %s: %s -> %s (%s)", slot.name, slot.run_name, each.source, each.target, each.reason)
             if is_starter_eviction(each):

@@ -26,6 +26,7 @@ from roost.classad import ClassAd, ParseError
 from roost.config import Config, ConfigError
 from roost.model.claims import ClaimKind
 from roost.model.reasons import Reason
+from roost.model.starter import Ending, ExitReport
 from roost.node.decisions import fetched_program, job_name
 from roost.policy.decision import Decision
 from roost.policy.explain import Explanation
@@ -69,6 +70,8 @@ class TransitionLog:
         self._places: dict[tuple[str, int], tuple[str, str]] = {}
         #: Slots whose last job has left while its claim goes on.
         self._left: set[str] = set()
+        #: Slots to how their job's program ended by itself, until its run is over.
+        self._exits: dict[str, dict[str, int | None]] = {}
 
     def reconfigure(self, config: Config) -> None:
         """Expressions come from somewhere else from now on."""
@@ -87,6 +90,9 @@ class TransitionLog:
             "reason": str(taken.reason),
             **self._about(before, after, taken),
         }
+        end = self._exits.pop(before.name, None)
+        if end is not None and "job" in record:
+            record["exit"] = end
         if taken.cause is not None:
             record["cause"] = taken.cause.text
         if taken.reason is Reason.CELL_SUSPENSION:
@@ -105,6 +111,11 @@ class TransitionLog:
         elif taken.target.state not in _HELD:
             self._left.discard(before.name)
         return about
+
+    def note_exit(self, slot: str, report: ExitReport) -> None:
+        """A starter is about to report how its run ended: the next transition of its slot."""
+        if report.ending is Ending.EXIT:
+            self._exits[slot] = {"code": report.exit_code, "signal": report.exit_signal}
 
     def note_starter(self, slot: int, state: SlotState, job_ad: ClassAd, taken: StarterTaken) -> None:
         """A starter has begun to evict its job by its own policy, or to kill it."""
