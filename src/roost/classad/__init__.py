@@ -14,8 +14,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from roost.base.late import late
 from roost.classad.ad import ClassAd
-from roost.classad.late import late
 from roost.classad.unparse import unparse
 
 if TYPE_CHECKING:

@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
+from roost.base.records import dataclass
 from roost.classad.errors import ParseError
 from roost.classad.frames import CLOSER, OPENED_BY, Frame, Open
 from roost.classad.lexer import SIZE_FACTORS, Kind, Token, written_out
-from roost.classad.records import dataclass
 from roost.classad.syntax import Op
 from roost.classad.values import fold
 

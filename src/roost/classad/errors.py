@@ -6,7 +6,7 @@ Python interface raise.
 
 from __future__ import annotations
 
-from roost.classad.records import dataclass
+from roost.base.records import dataclass
 
 
 class ClassAdError(Exception):

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from roost.classad.records import dataclass, field
+from roost.base.records import dataclass, field
 from roost.classad.syntax import AdNode, Name, Node, Select, children, strip
 from roost.classad.unparse import item_node, unparse
 from roost.classad.values import UNDEFINED, Value, fold

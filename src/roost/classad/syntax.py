@@ -9,7 +9,7 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import TypeAlias
 
-from roost.classad.records import dataclass, field
+from roost.base.records import dataclass, field
 from roost.classad.values import AbsTime, Exceptional, RelTime
 
 #: First character offset and the offset after the last one.

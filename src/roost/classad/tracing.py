@@ -13,13 +13,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from roost.base.records import dataclass
 from roost.classad.allowance import IN_FORCE
 from roost.classad.compiler import Compiler, Part
 from roost.classad.evaluation import deeply, evaluate
 from roost.classad.expr import Expr
 from roost.classad.limits import EVALUATION_FUEL, REFERENCE_DEPTH_MAX, TRACE_NODES_MAX
 from roost.classad.ops import BINARY, COMPARISONS, UNARY, truth
-from roost.classad.records import dataclass
 from roost.classad.state import NO_AD, Code, EvaluationFailed, EvaluationStopped, State
 from roost.classad.syntax import Binary, Call, Conditional, Node, Op, Paren, Span, strip
 from roost.classad.values import ERROR, UNDEFINED, Exceptional, Value, fold

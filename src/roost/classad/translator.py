@@ -25,12 +25,12 @@ from types import FunctionType
 from typing import Any, Final, TypeAlias
 from weakref import WeakValueDictionary
 
+from roost.base.records import dataclass
 from roost.classad import functions
 from roost.classad.ad import MISSING, Missing
 from roost.classad.compiler import Compiler, is_long
 from roost.classad.lookup import enter, name_value
 from roost.classad.ops import BINARY, LONG_TEXT_CHARS, UNARY, truth
-from roost.classad.records import dataclass
 from roost.classad.state import MATCH_NAMES, PLAIN, SPECIAL_NAMES, Code, State
 from roost.classad.syntax import (
     Binary,

@@ -23,7 +23,7 @@ from __future__ import annotations
 from enum import Enum
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
-from roost.classad.records import dataclass
+from roost.base.records import dataclass
 
 if TYPE_CHECKING:
     from roost.classad.ad import ClassAd

@@ -10,7 +10,7 @@ import time
 from collections.abc import Mapping
 from typing import Final, Protocol
 
-from roost.classad.records import dataclass, field
+from roost.base.records import dataclass, field
 
 
 class World(Protocol):

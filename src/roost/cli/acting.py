@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import argparse
-from dataclasses import dataclass
 from typing import Any, Final
 
+from roost.base.records import dataclass
 from roost.cli.pool import add_pool_options, counted, print_json, with_pool
 from roost.cli.terminal import CommandError, Exit, complain, say
 from roost.wire.requests import queue

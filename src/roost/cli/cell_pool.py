@@ -7,7 +7,6 @@ changed since, the pool changes nothing.
 from __future__ import annotations
 
 import argparse
-import dataclasses
 import os
 import pwd
 import sys
@@ -16,6 +15,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
+from roost.base import records
 from roost.cli.cell_files import CellFiles, Unreadable, read_files, read_standard_input
 from roost.cli.cell_words import change_document, change_lines, counted
 from roost.cli.pool import Pool, print_json, with_pool
@@ -42,7 +42,7 @@ from roost.wire.structs import data_of
 _NAME_WIDTH = 30
 
 
-@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+@records.dataclass(frozen=True, slots=True, kw_only=True)
 class PoolCell:
     """The cell of a pool as it was looked at."""
 
@@ -68,8 +68,8 @@ def source(path: str) -> CellFiles:
 
 def configured(cell: Cell) -> Cell:
     """A cell without what hosts reported to the system that wrote it."""
-    hosts = {name: dataclasses.replace(host, load_values=(), processors=0) for name, host in cell.hosts.items()}
-    return dataclasses.replace(cell, hosts=hosts)
+    hosts = {name: records.replace(host, load_values=(), processors=0) for name, host in cell.hosts.items()}
+    return records.replace(cell, hosts=hosts)
 
 
 def wanted(given: CellFiles, present: PoolCell) -> Cell:

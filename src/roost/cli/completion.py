@@ -11,10 +11,10 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator
-from dataclasses import dataclass
 from enum import Enum
 from typing import Final
 
+from roost.base.records import dataclass
 from roost.cli.parsing import commands_of, subparsers_of
 from roost.cli.terminal import Exit, say
 

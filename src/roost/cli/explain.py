@@ -12,9 +12,9 @@ import argparse
 import re
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
 
+from roost.base.records import dataclass, field
 from roost.classad import WORLD, ClassAd, Expr, FixedWorld, World, parse_expression
 from roost.classad.ops import truth
 from roost.cli import explain_pool

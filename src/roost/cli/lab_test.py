@@ -154,8 +154,7 @@ def _interrupt(*_: object) -> None:
 
 def _chosen(args: argparse.Namespace) -> tuple[list[tuple[Path, list[Scenario]]], list[str]]:
     """The scenarios of each file, as the options want them, and what is wrong with files that cannot be read."""
-    from dataclasses import replace
-
+    from roost.base.records import replace
     from roost.lab.machines import LabError
     from roost.lab.scenario_file import read_scenarios
 

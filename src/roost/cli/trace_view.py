@@ -16,9 +16,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Final
 
+from roost.base.records import dataclass
 from roost.classad.errors import ParseError
 from roost.classad.expr import Expr, parse_expression
 from roost.classad.syntax import (

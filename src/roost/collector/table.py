@@ -8,11 +8,11 @@ matchmaker begins with what changed and not with everything. A change in attribu
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
 from typing import Any, Final
 
 import numpy as np
 
+from roost.base.records import dataclass, field
 from roost.classad import ClassAd, Expr
 from roost.classad.ad import MISSING
 from roost.classad.values import Value, fold

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from roost.classad.late import late
+from roost.base.late import late
 from roost.config.sources import LoadOptions, Setting, load, load_text
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from roost.classad.records import dataclass
+from roost.base.records import dataclass
 from roost.config.diagnostics import Code
 
 _TRUE = frozenset({"true", "t", "yes", "y"})

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from enum import StrEnum
 
-from roost.classad.records import dataclass, field
+from roost.base.records import dataclass, field
 from roost.config.finding import Diagnostic, Severity, Span
 
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol, assert_never
 
-from roost.classad.records import dataclass, field
+from roost.base.records import dataclass, field
 from roost.config.diagnostics import Code
 from roost.config.finding import Span
 from roost.config.functions import FunctionFailed, call

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Unpack
 
-from roost.classad.records import dataclass
+from roost.base.records import dataclass
 from roost.config.expand import Found, Problem, Step
 from roost.config.knob import Knob
 from roost.config.knobs import DEFAULTS, find

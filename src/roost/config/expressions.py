@@ -7,9 +7,9 @@ UNDEFINED.
 
 from __future__ import annotations
 
+from roost.base.records import dataclass
 from roost.classad import ERROR, UNDEFINED, Expr, ParseError, Syntax, Value, World, evaluate, parse_expression
 from roost.classad import unparse_value as _unparse_value
-from roost.classad.records import dataclass
 
 
 class ExpressionProblem(Exception):

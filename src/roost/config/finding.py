@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-from roost.classad.records import dataclass
+from roost.base.records import dataclass
 
 #: how the names of templates begin that are given as sources
 _TEMPLATES = ("ROLE:", "POLICY:", "FEATURE:", "SECURITY:")

@@ -10,8 +10,8 @@ import random
 from collections.abc import Callable, Mapping
 from typing import Protocol
 
+from roost.base.records import dataclass, field
 from roost.classad import FixedWorld, World
-from roost.classad.records import dataclass, field
 from roost.config.expressions import ExpressionProblem, constant_value, parsed
 
 __all__ = ["CommandResult", "ExpressionProblem", "Host", "MemoryHost"]

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from enum import StrEnum
 
-from roost.classad.records import dataclass
+from roost.base.records import dataclass
 from roost.config.finding import Severity
 from roost.config.subsystems import PLACEHOLDER, PLACEHOLDERS
 

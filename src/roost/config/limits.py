@@ -5,7 +5,7 @@ A limit that is reached gives an error diagnostic with the limit's name; it neve
 
 from __future__ import annotations
 
-from roost.classad.records import dataclass
+from roost.base.records import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,7 +13,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterator
 
-from roost.classad.records import dataclass
+from roost.base.records import dataclass
 from roost.config.diagnostics import Code, Diagnostics
 from roost.config.finding import Span
 from roost.config.limits import Limits

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import assert_never
 
-from roost.classad.records import dataclass, field
+from roost.base.records import dataclass, field
 from roost.config.arguments import argument_problem
 from roost.config.conditions import ConditionProblem, Facts, Version, decide
 from roost.config.diagnostics import Code, Diagnostics

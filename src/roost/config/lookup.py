@@ -12,7 +12,7 @@ import re
 from collections.abc import Mapping
 from typing import TypedDict, TypeVar, Unpack
 
-from roost.classad.records import dataclass, field
+from roost.base.records import dataclass, field
 from roost.config.diagnostics import Code, ConfigError, diagnostic
 from roost.config.expand import Expander, Found
 from roost.config.finding import Diagnostic, Severity, Span

@@ -13,7 +13,7 @@ import re
 from collections.abc import Callable
 from functools import lru_cache
 
-from roost.classad.records import dataclass
+from roost.base.records import dataclass
 
 #: functions whose argument is a file name with letters saying which parts of it are wanted: ``$Fpn(…)``
 FILE_FUNCTION = re.compile(r"F[abdfnpquwx]*\Z")

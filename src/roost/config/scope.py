@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from roost.classad.records import dataclass, field
+from roost.base.records import dataclass, field
 from roost.config.expand import Found
 from roost.config.finding import Span
 from roost.config.knobs import DEFAULTS, PRESETS

@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from roost.classad.records import dataclass, field
+from roost.base.records import dataclass, field
 from roost.config.conditions import Version
 from roost.config.diagnostics import Code
 from roost.config.finding import Span

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-from roost.classad.records import dataclass
+from roost.base.records import dataclass
 from roost.config.finding import Span
 from roost.config.lines import Segment
 

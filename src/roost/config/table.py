@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from enum import StrEnum
 from types import MappingProxyType
 
-from roost.classad.records import dataclass
+from roost.base.records import dataclass
 from roost.config.finding import Span
 from roost.config.lines import Segment
 

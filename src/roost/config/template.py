@@ -14,7 +14,7 @@ from __future__ import annotations
 import re
 from enum import StrEnum
 
-from roost.classad.records import dataclass
+from roost.base.records import dataclass
 from roost.config.functions import commas, split
 from roost.config.references import Call, Reference, pieces
 

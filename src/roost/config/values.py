@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 
-from roost.classad.records import dataclass
+from roost.base.records import dataclass
 from roost.config.diagnostics import Code
 from roost.config.finding import Span
 from roost.config.host import ExpressionProblem, Host

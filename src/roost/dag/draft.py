@@ -7,8 +7,8 @@ stands for its last nodes, as a child for its first ones; pins say which exactly
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
 
+from roost.base.records import dataclass, field, replace
 from roost.config import Span
 from roost.dag.plan import DotFile, Node, StatusFile
 from roost.dag.problems import DagCode, Problems
@@ -63,7 +63,7 @@ class Draft:
     def change(self, name: str, span: Span, **fields: object) -> None:
         """Give a node, all nodes of a splice, or ALL_NODES other fields."""
         for each in self.named(name, span, every=True):
-            self.nodes[each] = replace(self.nodes[each], **fields)  # type: ignore[arg-type]
+            self.nodes[each] = replace(self.nodes[each], **fields)
 
     def named(self, name: str, span: Span, *, every: bool = False, last: bool = False) -> tuple[str, ...]:
         """The nodes that a name stands for: of a splice all, the last ones, or the first ones."""

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from roost.base.records import dataclass
 from roost.dag.plan import ScriptPoint
 from roost.dag.states import RunStatus
 

@@ -6,9 +6,9 @@ Names are DAGMan's. A plan is what was written; how far a run of it is stands in
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from enum import StrEnum
 
+from roost.base.records import dataclass, field
 from roost.config import Span
 
 

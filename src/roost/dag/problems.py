@@ -6,10 +6,10 @@ Reading goes on after a mistake, so that all are told at once.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final
 
+from roost.base.records import dataclass, field
 from roost.config import Span
 from roost.config.not_text import joined
 

@@ -13,9 +13,9 @@ import contextlib
 import posixpath
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
 from typing import Final
 
+from roost.base.records import dataclass, replace
 from roost.config import Severity, Span
 from roost.config.diagnostics import Diagnostics
 from roost.config.limits import DEFAULT_LIMITS

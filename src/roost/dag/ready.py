@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Callable
-from dataclasses import dataclass, field
+
+from roost.base.records import dataclass, field
 
 #: What is waited for: room for a script of a kind, or for a job of a category.
 Line = tuple[str, str]

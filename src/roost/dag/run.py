@@ -10,9 +10,9 @@ What it does not do: read a clock, submit, run scripts, write files.
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
 from typing import Final
 
+from roost.base.records import dataclass
 from roost.dag import ending, node_jobs, rules
 from roost.dag import orders as o
 from roost.dag.past import catch_up

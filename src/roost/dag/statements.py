@@ -7,9 +7,9 @@ Where a command has ALL_NODES, the nodes that are not ordinary ones (FINAL, PROV
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Final
 
+from roost.base.records import replace
 from roost.dag.draft import Draft
 from roost.dag.plan import Abort, DotFile, Node, NodeKind, Script, ScriptPoint, StatusFile, Variable
 from roost.dag.problems import DagCode
@@ -86,7 +86,7 @@ def _change(draft: Draft, words: Words, name: str, **fields: object) -> None:
     if name.upper() == "ALL_NODES" and name not in draft.nodes:
         for each, node in draft.nodes.items():
             if node.kind in _ORDINARY:
-                draft.nodes[each] = replace(node, **fields)  # type: ignore[arg-type]
+                draft.nodes[each] = replace(node, **fields)
         return
     draft.change(name, words.span, **fields)
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from enum import IntEnum, StrEnum
 from typing import Final
 
+from roost.base.records import dataclass, field
 from roost.dag.plan import Node
 
 #: Node results that are not exit statuses; scripts see them as $RETURN.

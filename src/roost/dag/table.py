@@ -16,10 +16,10 @@ Rules that do not fit the table stand in `run`:
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
+from roost.base.records import dataclass
 from roost.dag.states import NodeState as S
 from roost.tables.rows import by_source
 

@@ -13,8 +13,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
 
+from roost.base.records import dataclass, replace
 from roost.classad import ClassAd
 
 

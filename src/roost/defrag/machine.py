@@ -22,10 +22,10 @@ What it does not do: choose between slots of a machine, or wake machines that sl
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from typing import Final
 
+from roost.base.records import dataclass, field, replace
 from roost.classad import ClassAd, Expr, parse_expression
 from roost.defrag.figures import average_costs, daemon_ad
 from roost.defrag.policy import DefragPolicy

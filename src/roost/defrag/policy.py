@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Final
 
+from roost.base.records import dataclass, field
 from roost.classad import Expr, parse_expression
 from roost.classad.syntax import Literal
 from roost.classad.world import World

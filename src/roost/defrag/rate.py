@@ -8,7 +8,8 @@ Hours and days are those of the epoch, so that a daemon that is started again do
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+
+from roost.base.records import dataclass
 
 _HOUR_S = 3_600
 _DAY_S = 86_400

@@ -7,10 +7,10 @@ because the worth of hours and days counts from there, and the figures of its ad
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final, TypeAlias
 
+from roost.base.records import dataclass, field
 from roost.classad import ClassAd, Expr
 from roost.defrag.figures import Figures
 from roost.model.events import DrainSchedule

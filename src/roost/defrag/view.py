@@ -8,9 +8,9 @@ gives none; it leaves all other drains alone. Machines that sleep (Offline) are 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Final
 
+from roost.base.records import dataclass, field
 from roost.classad import ClassAd, Expr, Value, evaluate
 from roost.defrag.policy import DefragPolicy
 from roost.policy.decision import Decision, StepWorld, truth_of

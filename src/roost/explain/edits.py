@@ -11,10 +11,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Final
 
+from roost.base.records import dataclass, replace
 from roost.classad import ClassAd, FixedWorld, ParseError, Value, parse_expression, unparse_value
 from roost.classad.ops import truth
 from roost.classad.values import fold

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime, timedelta, timezone
 from typing import Any, Final
 
+from roost.base.records import dataclass, field
 from roost.classad import ClassAd
 from roost.explain import limits
 from roost.explain.causes import Cause, causes_of

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any, Final
 
+from roost.base.records import dataclass
 from roost.explain.remedies import Remedy, RemedyKind
 
 #: Submitters shown before the one that is asked about.

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
+
+from roost.base.records import dataclass
 
 
 class RemedyKind(StrEnum):

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Final
 
+from roost.base.records import dataclass
 from roost.classad import ClassAd
 from roost.classad.allowance import Allowance
 from roost.classad.limits import EVALUATION_FUEL

@@ -7,9 +7,9 @@ that decided are found by tracing the expression on the same ads at the instant 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from typing import Any, Final
 
+from roost.base.records import dataclass, field
 from roost.classad import ClassAd, FixedWorld, ParseError
 from roost.classad.allowance import EXPRESSION_STEPS, Allowance
 from roost.classad.ops import truth

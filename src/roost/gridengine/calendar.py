@@ -11,11 +11,11 @@ from __future__ import annotations
 
 import datetime
 import re
-from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
 from typing import Final
 
+from roost.base.records import dataclass
 from roost.gridengine.rows import attribute
 from roost.gridengine.values import TEXT, is_none
 
@@ -81,7 +81,7 @@ class Rule:
         return day.weekday() in self.weekdays or any([each.holds(day) for each in self.dates])
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, slots=False, kw_only=True)
 class Calendar:
     """A calendar; ``year`` and ``week`` are as written."""
 

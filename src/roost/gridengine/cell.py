@@ -9,10 +9,10 @@ Nothing here changes a cell; see `roost.gridengine.changes`.
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
+from roost.base import records
 from roost.config.finding import Diagnostic, Span
 from roost.gridengine import builtin
 from roost.gridengine.calendar import Calendar
@@ -31,25 +31,25 @@ from roost.gridengine.share_tree import ShareNode, parse_share_tree, show_share_
 from roost.gridengine.text import logical_lines, show, shown
 
 
-@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+@records.dataclass(frozen=True, slots=True, kw_only=True)
 class Cell:
     """A cell's configuration."""
 
-    queues: Mapping[str, ClusterQueue] = dataclasses.field(default_factory=dict)
-    host_groups: Mapping[str, HostGroup] = dataclasses.field(default_factory=dict)
+    queues: Mapping[str, ClusterQueue] = records.field(default_factory=dict)
+    host_groups: Mapping[str, HostGroup] = records.field(default_factory=dict)
     #: execution hosts, with `global`
-    hosts: Mapping[str, ExecutionHost] = dataclasses.field(default_factory=dict)
-    complexes: Mapping[str, Complex] = dataclasses.field(default_factory=dict)
-    parallel_environments: Mapping[str, ParallelEnvironment] = dataclasses.field(default_factory=dict)
-    checkpoints: Mapping[str, Checkpoint] = dataclasses.field(default_factory=dict)
-    calendars: Mapping[str, Calendar] = dataclasses.field(default_factory=dict)
-    quota_sets: Mapping[str, QuotaSet] = dataclasses.field(default_factory=dict)
-    user_lists: Mapping[str, UserList] = dataclasses.field(default_factory=dict)
-    projects: Mapping[str, Project] = dataclasses.field(default_factory=dict)
-    users: Mapping[str, User] = dataclasses.field(default_factory=dict)
-    configurations: Mapping[str, Configuration] = dataclasses.field(default_factory=dict)
+    hosts: Mapping[str, ExecutionHost] = records.field(default_factory=dict)
+    complexes: Mapping[str, Complex] = records.field(default_factory=dict)
+    parallel_environments: Mapping[str, ParallelEnvironment] = records.field(default_factory=dict)
+    checkpoints: Mapping[str, Checkpoint] = records.field(default_factory=dict)
+    calendars: Mapping[str, Calendar] = records.field(default_factory=dict)
+    quota_sets: Mapping[str, QuotaSet] = records.field(default_factory=dict)
+    user_lists: Mapping[str, UserList] = records.field(default_factory=dict)
+    projects: Mapping[str, Project] = records.field(default_factory=dict)
+    users: Mapping[str, User] = records.field(default_factory=dict)
+    configurations: Mapping[str, Configuration] = records.field(default_factory=dict)
     share_tree: ShareNode | None = None
-    scheduler: SchedulerConfiguration = dataclasses.field(default_factory=SchedulerConfiguration)
+    scheduler: SchedulerConfiguration = records.field(default_factory=SchedulerConfiguration)
     managers: tuple[str, ...] = ()
     operators: tuple[str, ...] = ()
     admin_hosts: tuple[str, ...] = ()

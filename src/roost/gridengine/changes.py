@@ -6,10 +6,10 @@ words; the cell that was given is never changed. `difference` compares two cells
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
+from roost.base import records
 from roost.config.finding import Diagnostic, Span
 from roost.gridengine import kinds
 from roost.gridengine.cell import COMPLEXES_FILE, Cell
@@ -24,7 +24,7 @@ from roost.gridengine.share_tree import ShareNode
 from roost.gridengine.uses import complex_uses, uses
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@records.dataclass(frozen=True, slots=True)
 class Changed:
     """A cell after a change, and what the change did; empty if it is the same as before."""
 
@@ -62,7 +62,7 @@ def put(cell: Cell, one: kinds.Named, *, new: bool | None = None, known_host: Kn
 
 def _with_field(cell: Cell, field: str, value: Any) -> Cell:
     changed: dict[str, Any] = {field: value}
-    return dataclasses.replace(cell, **changed)
+    return records.replace(cell, **changed)
 
 
 def _with(present: Mapping[str, Any], one: kinds.Named) -> dict[str, Any]:
@@ -93,7 +93,7 @@ def remove(cell: Cell, kind: kinds.Kind, name: str) -> Changed:
 
 def put_complexes(cell: Cell, complexes: Iterable[Complex]) -> Changed:
     """Replace the table of complexes; raise `Refused` if one that is gone is still needed or built in."""
-    after = dataclasses.replace(cell, complexes={one.name: one for one in sorted(complexes, key=lambda one: one.name)})
+    after = records.replace(cell, complexes={one.name: one for one in sorted(complexes, key=lambda one: one.name)})
     gone = set(cell.complexes) - set(after.complexes)
     problems: list[Diagnostic] = []
     for name in sorted(gone):
@@ -109,12 +109,12 @@ def put_complexes(cell: Cell, complexes: Iterable[Complex]) -> Changed:
 
 def put_scheduler(cell: Cell, scheduler: SchedulerConfiguration) -> Changed:
     """Replace the scheduler configuration; raise `Refused`."""
-    return _whole(cell, dataclasses.replace(cell, scheduler=scheduler))
+    return _whole(cell, records.replace(cell, scheduler=scheduler))
 
 
 def put_share_tree(cell: Cell, root: ShareNode | None) -> Changed:
     """Replace the share tree; raise `Refused`."""
-    return _whole(cell, dataclasses.replace(cell, share_tree=root))
+    return _whole(cell, records.replace(cell, share_tree=root))
 
 
 def put_names(cell: Cell, field: str, names: Iterable[str]) -> Changed:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import fnmatch
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
+from roost.base.records import dataclass
 from roost.config.finding import Diagnostic, Span
 from roost.gridengine.problems import Code, Refused, problem
 from roost.gridengine.text import logical_lines

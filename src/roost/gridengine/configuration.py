@@ -8,9 +8,9 @@ read here too, and `roost cell check` reports them. What Grid Engine refuses is 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Final, NamedTuple
 
+from roost.base.records import dataclass
 from roost.config.finding import Diagnostic, Span
 from roost.gridengine.parallel import unknown_variable
 from roost.gridengine.problems import Code, Refused, problem

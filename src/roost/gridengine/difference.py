@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterator, Mapping
 from enum import StrEnum
 from typing import Any, Final
 
+from roost.base import records
 from roost.gridengine import kinds, quota
 from roost.gridengine.cell import LISTS, Cell, show_scheduler
 from roost.gridengine.complex import show_complexes
@@ -25,7 +25,7 @@ class Verb(StrEnum):
     DELETE = "delete"
 
 
-@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+@records.dataclass(frozen=True, slots=True, kw_only=True)
 class Change:
     """A change of one object."""
 

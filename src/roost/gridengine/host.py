@@ -7,9 +7,9 @@ printed, and do not count as configuration.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 
+from roost.base.records import dataclass
 from roost.gridengine.pairs import FACTORS, HOST_PAIRS, Factor, Pair
 from roost.gridengine.rows import attribute
 from roost.gridengine.values import BLANK_NAMES, COMMA_NAMES, GROUP_HOSTS, ULONG

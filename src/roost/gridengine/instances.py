@@ -9,10 +9,10 @@ orphan, state o, until the last of them ends. Overrides for hosts that are not i
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
+from roost.base import records
 from roost.gridengine.cell import Cell
 from roost.gridengine.host import HostGroup
 from roost.gridengine.queue import ClusterQueue, QueueSettings
@@ -29,7 +29,7 @@ class Ambiguity(NamedTuple):
         return f'"{self.attribute}" has ambiguous value ({groups})'
 
 
-@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+@records.dataclass(frozen=True, slots=True, kw_only=True)
 class QueueInstance:
     """A queue on a host."""
 
@@ -113,7 +113,7 @@ class Resolver:
                 values[attribute] = overrides[groups[0]]
             elif groups:
                 ambiguous.append(Ambiguity(attribute, groups))
-        settings = dataclasses.replace(queue.defaults, **values) if values else queue.defaults
+        settings = records.replace(queue.defaults, **values) if values else queue.defaults
         return QueueInstance(
             queue=queue.name, host=host, settings=settings, ambiguous=tuple(ambiguous), orphaned=orphaned
         )

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, Final
 
+from roost.base.records import dataclass
 from roost.config.finding import Diagnostic, Span
 from roost.gridengine import calendar, configuration, host, parallel, people, queue, quota
 from roost.gridengine.problems import Code, Refused, problem

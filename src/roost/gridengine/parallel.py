@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Final
 
+from roost.base.records import dataclass
 from roost.gridengine.rows import attribute
 from roost.gridengine.values import BLANK_NAMES, BOOLEAN, TEXT, ULONG, ValueType
 

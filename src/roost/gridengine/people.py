@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final
 
+from roost.base.records import dataclass
 from roost.gridengine.pairs import LIST_TYPE
 from roost.gridengine.rows import attribute
 from roost.gridengine.values import BLANK_NAMES, ENTRIES, ULONG, ValueType, is_none

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
+from roost.base.records import dataclass, field, replace
 from roost.config.finding import Span
 from roost.gridengine.pairs import BATCH, INTERACTIVE, PAIRS, QUEUE_TYPE, SUBORDINATES, Pair, Subordination
 from roost.gridengine.problems import Code, Refused, problem

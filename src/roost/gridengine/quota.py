@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Final, NamedTuple
 
+from roost.base.records import dataclass
 from roost.config.finding import Span
 from roost.gridengine.pairs import Pair
 from roost.gridengine.problems import Code, Refused, problem

@@ -9,10 +9,10 @@ Names of hosts cannot be looked up here; the caller hands in what decides whethe
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final, TypeVar
 
+from roost.base import records
 from roost.config.finding import Diagnostic
 from roost.gridengine import host, kinds, parallel, people, queue, quota
 from roost.gridengine.builtin import COMPLEXES
@@ -161,11 +161,11 @@ def _queue(settler: _Settler, one: queue.ClusterQueue) -> queue.ClusterQueue:
     def pairs(value: tuple[Pair, ...]) -> tuple[Pair, ...]:
         return settler.pairs(file, "complex_values", value, unknown)
 
-    defaults = dataclasses.replace(one.defaults, complex_values=pairs(one.defaults.complex_values))
+    defaults = records.replace(one.defaults, complex_values=pairs(one.defaults.complex_values))
     overrides = dict(one.overrides)
     if "complex_values" in overrides:
         overrides["complex_values"] = {name: pairs(value) for name, value in overrides["complex_values"].items()}
-    return dataclasses.replace(one, defaults=defaults, overrides=overrides)
+    return records.replace(one, defaults=defaults, overrides=overrides)
 
 
 def _host_group(settler: _Settler, one: host.HostGroup) -> host.HostGroup:
@@ -197,7 +197,7 @@ def _host(settler: _Settler, one: host.ExecutionHost) -> host.ExecutionHost:
         message = f'denied: project "%" referenced in {attribute} of exechost "{one.name}" does not exist'
         settler.named(file, attribute, getattr(one, attribute), settler.cell.projects, message)
     unknown = 'denied: attribute "%" is not a complex attribute'
-    return dataclasses.replace(one, complex_values=settler.amounts(file, "complex_values", one.complex_values, unknown))
+    return records.replace(one, complex_values=settler.amounts(file, "complex_values", one.complex_values, unknown))
 
 
 def _user(settler: _Settler, one: people.User) -> people.User:
@@ -229,8 +229,8 @@ def _quota_set(settler: _Settler, one: quota.QuotaSet) -> quota.QuotaSet:
             names = dynamic.names if dynamic else ()
             message = '"dynamical_limit" references not existing complex attribute "%"'
             settler.named(file, "limit", names, settler.complexes, message)
-        rules.append(dataclasses.replace(rule, limits=settler.amounts(file, "limit", rule.limits, unknown)))
-    return dataclasses.replace(one, rules=tuple(rules))
+        rules.append(records.replace(rule, limits=settler.amounts(file, "limit", rule.limits, unknown)))
+    return records.replace(one, rules=tuple(rules))
 
 
 def _settled(settler: _Settler, one: N) -> N:
@@ -301,7 +301,7 @@ def settle_cell(
     _scheduler(settler)
     _share_tree(settler, cell.share_tree)
     _built_in(settler)
-    return dataclasses.replace(cell, **fields), settler.problems
+    return records.replace(cell, **fields), settler.problems
 
 
 def _built_in(settler: _Settler) -> None:

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any, Final
 
+from roost.base import records
 from roost.gridengine.values import T, ValueType
 
 _ROW: Final = "row"
@@ -19,7 +20,7 @@ _ROW: Final = "row"
 Check = Callable[[Any], str | None]
 
 
-@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+@records.dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
     """One attribute of an object."""
 
@@ -46,7 +47,7 @@ def attribute(
 ) -> T:
     """Declare a field of an object."""
     row = {"type": type, "default": default, "doc": doc, "check": check, "remedy": remedy, "reported": reported}
-    field: Any = dataclasses.field(default=type.parse(default), metadata={_ROW: row})
+    field: Any = records.field(default=type.parse(default), metadata={_ROW: row})
     return field  # type: ignore[no-any-return]
 
 

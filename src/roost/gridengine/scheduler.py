@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass
 from typing import Final
 
+from roost.base.records import dataclass
 from roost.gridengine.pairs import ADJUSTMENTS, FACTORS, Factor, Pair
 from roost.gridengine.rows import Check, attribute
 from roost.gridengine.values import BOOLEAN, DOUBLE, TEXT, ULONG, BadValue, Quantity, ValueType, is_none, seconds

@@ -7,9 +7,9 @@ which they are met from the root downwards, the first child's nodes before the s
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Final
 
+from roost.base.records import dataclass
 from roost.config.finding import Span
 from roost.gridengine.problems import Code, Refused, problem
 from roost.gridengine.text import Entry, logical_lines

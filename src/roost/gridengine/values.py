@@ -10,8 +10,9 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Final, Generic, TypeVar
+
+from roost.base.records import dataclass
 
 T = TypeVar("T")
 

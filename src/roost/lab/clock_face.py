@@ -6,8 +6,9 @@ within weeks.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
+
+from roost.base.records import dataclass
 
 _DAYS: Final = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 _HOUR_S: Final = 3_600

@@ -13,9 +13,9 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
+from roost.base.records import dataclass, field, replace
 from roost.classad import ClassAd, Expr, evaluate, unparse_value
 from roost.classad.values import Value, fold
 from roost.config import Config, Host

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any, Final
 
+from roost.base.records import replace
 from roost.lab.compare import Comparison, Difference
 from roost.lab.figures import number
 

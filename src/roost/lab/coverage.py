@@ -9,9 +9,9 @@ for those that wait.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import Final
 
+from roost.base.records import dataclass, field
 from roost.classad import ClassAd, Expr, evaluate, unparse
 from roost.classad.ops import truth
 from roost.classad.syntax import Binary, Conditional, Literal, Node, Op, Unary, strip

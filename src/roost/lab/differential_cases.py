@@ -12,11 +12,11 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 from typing import Final
 
+from roost.base.records import dataclass
 from roost.lab.scenario import Scenario
 from roost.lab.scenario_file import read_scenarios
 from roost.sim.chance import stream

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any, Final
+
+from roost.base.records import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

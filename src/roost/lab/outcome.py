@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
+from roost.base.records import dataclass, field
 from roost.config import Host
 from roost.lab.coverage import Coverage
 from roost.lab.replay.comparison import Difference

@@ -19,10 +19,11 @@ A group has hardware, configuration and owners in common. docs/reference/cli-lab
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from pathlib import Path
 from typing import Final
 
+from roost.base.records import dataclass
 from roost.config import Setting
 from roost.lab.machines import Hardware
 from roost.lab.tables import Table, read_toml
@@ -57,13 +58,13 @@ class Group:
     name: str = "m"
     #: None for as many as the owners' file has.
     count: int | None = None
-    hardware: Hardware = Hardware()  # noqa: RUF009
+    hardware: Hardware = Hardware()
     #: None for the configuration of the command line.
     configs: tuple[str, ...] | None = None
     settings: tuple[Setting, ...] = ()
     #: "diurnal", "nobody", or the path of a recorded trace.
     owners: str = "diurnal"
-    habits: Habits = Habits()  # noqa: RUF009
+    habits: Habits = Habits()
 
 
 def read_pool(path: Path) -> tuple[Group, ...]:

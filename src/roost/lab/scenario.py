@@ -7,10 +7,10 @@ docs/reference/scenario-files.md describes the form of the file.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from roost.base.records import dataclass, field, replace
 from roost.classad import ClassAd
 from roost.config import Setting
 from roost.lab.machines import Hardware, LabError
@@ -141,7 +141,7 @@ class ScenarioMachine:
     """A machine of a scenario, and what its owner does."""
 
     name: str = MACHINE
-    hardware: Hardware = Hardware()  # noqa: RUF009
+    hardware: Hardware = Hardware()
     #: Knobs of this machine, set after those of the scenario.
     settings: tuple[Setting, ...] = ()
     #: When a key was last pressed before the beginning: on its own keyboard, or anywhere, s.

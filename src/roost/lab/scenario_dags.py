@@ -9,11 +9,11 @@ What it does not do: write files (rescue, status, DOT and job state files), and 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
+from roost.base.records import dataclass, replace
 from roost.config import Config
 from roost.dag import BadDag, Dag, Node, NodeKind, ScriptPoint, read_dag
 from roost.dag import orders as o

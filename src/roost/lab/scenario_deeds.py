@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from typing import Final, assert_never
 
+from roost.base.records import replace
 from roost.classad import parse_expression
 from roost.lab.machines import LabError
 from roost.lab.scenario import Deed, Order

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
+from roost.base.records import dataclass, replace
 from roost.classad import ClassAd, ParseError, parse_expression
 from roost.classad.values import fold
 from roost.config import Config

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
+from roost.base.records import replace
 from roost.config import Setting
 from roost.lab.machines import Hardware
 from roost.lab.scenario import MACHINE, Scenario, ScenarioMachine

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from typing import Any, Final
 
+from roost.base.records import dataclass, replace
 from roost.classad import ClassAd, Value, evaluate, parse_expression, unparse_value
 from roost.config import Config, Host, MemoryHost, Setting
 from roost.lab.coverage import Coverage

@@ -7,9 +7,9 @@ from __future__ import annotations
 import math
 from bisect import bisect_right
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import partial
 
+from roost.base.records import dataclass
 from roost.classad import ClassAd, Value
 from roost.classad.values import fold
 from roost.model.slots import SlotId

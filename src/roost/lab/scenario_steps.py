@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field
 from typing import Any, Final
 
+from roost.base.records import dataclass, field
 from roost.classad import ClassAd, ParseError, parse_expression
 from roost.lab.durations import shown
 from roost.lab.scenario import DagExpectation, Deed, Expectation, JobExpectation, Order, Submitted

@@ -11,11 +11,11 @@ import json
 import shlex
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Final
 
+from roost.base.records import dataclass, replace
 from roost.config import Config, Host
 from roost.lab.machines import Hardware, LabError, Pattern, load_config, make_pattern
 from roost.lab.pictures import can_draw, draw
@@ -54,7 +54,7 @@ class Request:
     pool: str | None = None
     #: None for 20, or as many as the owners' file has.
     machines: int | None = None
-    hardware: Hardware = Hardware()  # noqa: RUF009
+    hardware: Hardware = Hardware()
     #: A recorded trace of owners; None for generated ones.
     owners: str | None = None
     days: float = 7.0
@@ -64,7 +64,7 @@ class Request:
     mix: str = "desktop"
     #: Jobs of the mix; None for `JOBS_PER_MACHINE_DAY`.
     jobs: int | None = None
-    faults: Faults = Faults()  # noqa: RUF009
+    faults: Faults = Faults()
     exhaustive: bool = False
 
     @property

@@ -10,10 +10,10 @@ import difflib
 import re
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, NoReturn
 
+from roost.base.records import dataclass
 from roost.config import Setting, Span
 from roost.lab.durations import seconds_of
 from roost.lab.machines import LabError

@@ -11,9 +11,9 @@ from __future__ import annotations
 from array import array
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Final
 
+from roost.base.records import dataclass, field
 from roost.lab.palette import COLOURS
 from roost.sim.record import Record
 

@@ -21,13 +21,13 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
 from multiprocessing import get_context, parent_process
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnProcess
 from pathlib import Path
 from typing import Any, Final, cast
 
+from roost.base.records import dataclass, field, replace
 from roost.lab.durations import shown
 from roost.lab.machines import LabError
 from roost.lab.outcome import NoReplay, Outcome, simulated, unfinished

@@ -10,10 +10,10 @@ How a kind of file becomes ads is a row of `READERS`: a function from its text, 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
+from roost.base.records import replace
 from roost.classad import UNDEFINED, ClassAd, Expr, ParseError, evaluate, unparse_value
 from roost.classad.forms import parse_ads
 from roost.classad.values import ListValue

@@ -8,10 +8,11 @@ of what was known of it. What is decided about very many at once is one record t
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from enum import StrEnum
 from types import MappingProxyType
 from typing import Any, Final
+
+from roost.base.records import dataclass, field
 
 #: Names of those that a record counts.
 SAMPLES_MAX: Final = 20

@@ -6,8 +6,9 @@ Source: accounting(5). The order of the fields is that of the accounting file, t
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Final
+
+from roost.base.records import dataclass, field
 
 #: Attribute of a job's ad: what the program of its last run used, an ad by the names of getrusage(2).
 RESOURCES_USED: Final = "CellResourcesUsed"

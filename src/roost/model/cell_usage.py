@@ -11,8 +11,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from typing import Final, NamedTuple
+
+from roost.base.records import dataclass, field
 
 #: What is counted.
 NAMES: Final = ("cpu", "mem", "io")

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from enum import StrEnum
 
+from roost.base.records import dataclass
 from roost.classad import ClassAd
-from roost.classad.records import dataclass
 from roost.model.identifiers import ClaimId
 from roost.model.reasons import VacateReason
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
+from roost.base.records import dataclass
 from roost.classad import ClassAd
-from roost.classad.records import dataclass
 from roost.model.claims import ClaimKind, ClaimRequest
 from roost.model.events import Timer
 from roost.model.identifiers import ClaimId

@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from enum import IntEnum, StrEnum
 from typing import TypeAlias
 
+from roost.base.records import dataclass
 from roost.classad import ClassAd, Expr
-from roost.classad.records import dataclass
 from roost.model.claims import ClaimRequest
 from roost.model.identifiers import ClaimId
 from roost.model.queue_context import QueueContext

@@ -14,8 +14,8 @@ from hashlib import blake2b
 from hmac import compare_digest
 from typing import Final
 
-from roost.classad.records import dataclass, field
-from roost.model.changed import changed, maker
+from roost.base.changed import changed, maker
+from roost.base.records import dataclass, field
 
 #: Bytes of the secret part of a claim id; twice as many characters.
 SECRET_BYTES = 16

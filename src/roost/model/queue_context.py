@@ -6,7 +6,8 @@ The queue resolves it (`roost.gridengine.pool.context`) and sends it with the or
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+
+from roost.base.records import dataclass, field
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,9 +9,10 @@ What this module does not do: keep accounts. That is `roost.resources`.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final, TypeAlias
+
+from roost.base.records import dataclass
 
 CPUS: Final = "Cpus"
 MEMORY: Final = "Memory"

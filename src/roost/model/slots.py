@@ -7,10 +7,10 @@ What this module does not do: decide how a machine is divided (`roost.startd.lay
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from enum import StrEnum
 from fractions import Fraction
 
+from roost.base.records import dataclass, field
 from roost.classad import ClassAd, Value
 from roost.model.resources import CPUS, DISK, MEMORY, Amount, Amounts
 

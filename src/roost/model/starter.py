@@ -9,8 +9,8 @@ from __future__ import annotations
 from enum import IntEnum, StrEnum
 from typing import Final
 
+from roost.base.records import dataclass
 from roost.classad import ClassAd
-from roost.classad.records import dataclass
 
 
 class StarterReason(StrEnum):

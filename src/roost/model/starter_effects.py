@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
+from roost.base.records import dataclass
 from roost.classad import ClassAd
-from roost.classad.records import dataclass
 from roost.model.starter import Cause, Doing, ExitReport, HookPoint, Output, ScriptPoint, StarterTimer
 
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TypeAlias
 
+from roost.base.records import dataclass, field
 from roost.classad import ClassAd
-from roost.classad.records import dataclass, field
 from roost.model.starter import Cause, HookPoint, ScriptPoint, StarterHold, StarterTimer, Usage
 
 # -- orders ------------------------------------------------------------------------------------------------

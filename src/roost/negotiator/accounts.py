@@ -13,9 +13,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any, Final
 
+from roost.base.records import dataclass
 from roost.negotiator.settings import ROOT, GroupSettings, PriorityFactors, Settings
 
 #: Best real priority, and the one that users begin with.

@@ -11,9 +11,9 @@ Matches that NEGOTIATOR_PE_AUDIT_EXPR asks for, and those that preempt a claim, 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
 from typing import Final
 
+from roost.base.records import dataclass, field, replace
 from roost.model.audit import AuditKind, AuditRecord, Effect, clipped, some
 from roost.model.digests import digest
 from roost.negotiator.accounts import Accounts

@@ -10,9 +10,9 @@ that name in the same way, and besides for the account of that name, for all use
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Final
 
+from roost.base.records import dataclass
 from roost.classad import ClassAd
 from roost.negotiator.accounts import Accounts, ceiling_of, person_of
 from roost.negotiator.settings import Settings

@@ -9,9 +9,9 @@ expressions and lists of the job's ad, nothing is remembered.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias
 
+from roost.base.records import dataclass, field
 from roost.classad import UNDEFINED, ClassAd, Expr
 from roost.classad.ad import MISSING
 from roost.classad.vector import Table

@@ -12,9 +12,9 @@ each how long it has taken (`timing`).
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Any, Final
 
+from roost.base.records import dataclass, field
 from roost.classad import ClassAd, FixedWorld, evaluate
 from roost.model.pool_policy import is_true
 from roost.negotiator.accounts import Accounts, group_of

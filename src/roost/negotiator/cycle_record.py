@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
 
+from roost.base.records import dataclass
 from roost.classad.vector.kinds import Array
 from roost.negotiator.groups import Group
 from roost.negotiator.limits import maximum, parse_limits

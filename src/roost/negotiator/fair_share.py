@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from roost.classad.records import dataclass
+from roost.base.records import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

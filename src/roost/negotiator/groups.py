@@ -10,8 +10,8 @@ below it.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 
+from roost.base.records import dataclass, field
 from roost.negotiator.settings import ROOT, GroupSettings, Settings
 
 _TINY = 1e-9

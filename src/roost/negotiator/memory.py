@@ -11,11 +11,11 @@ The results are the same with and without: `tests/negotiator/test_against_model.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
 from typing import Final, TypeAlias
 
 import numpy as np
 
+from roost.base.records import dataclass, field, replace
 from roost.classad import ClassAd, Expr
 from roost.classad.vector import Table
 from roost.classad.vector.kinds import DEFER, Array, kind_of

@@ -14,12 +14,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final, TypeAlias
 
 import numpy as np
 
+from roost.base.records import dataclass, field
 from roost.classad import ERROR, ClassAd, Expr, FixedWorld, evaluate
 from roost.classad.ad import MISSING, has_any
 from roost.classad.syntax import Binary, Op, Paren

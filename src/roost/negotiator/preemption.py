@@ -8,11 +8,11 @@ expressions can reach.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
 from typing import Any, Final
 
 import numpy as np
 
+from roost.base.records import dataclass, field
 from roost.classad import ClassAd, Expr, FixedWorld
 from roost.classad.ad import MISSING
 from roost.classad.values import fold

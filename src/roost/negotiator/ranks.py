@@ -12,11 +12,11 @@ the same side of the floor.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Final
 
 import numpy as np
 
+from roost.base.records import dataclass, field
 from roost.classad.vector.kinds import Array
 
 #: What a match would do to who uses the slot, and how good that is.

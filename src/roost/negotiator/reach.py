@@ -9,9 +9,9 @@ not seen; what uses such a function counts as changing all the time.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import Final
 
+from roost.base.records import dataclass
 from roost.classad import Expr
 from roost.classad.syntax import Call, Node, children
 from roost.classad.values import fold

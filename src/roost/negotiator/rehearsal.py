@@ -7,11 +7,11 @@ asked by the same code (`pool_policy`), so that a difference is one of the expre
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import Final
 
 import numpy as np
 
+from roost.base.records import dataclass, field
 from roost.classad import ClassAd
 from roost.classad.vector.kinds import Array
 from roost.model.audit import AuditKind, AuditRecord, Effect, some

@@ -12,8 +12,8 @@ expression stay as they are, too: their names may be their own. `roost policy li
 
 from __future__ import annotations
 
+from roost.base.records import replace
 from roost.classad import Expr
-from roost.classad.records import replace
 from roost.classad.syntax import (
     Binary,
     Call,

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 
 import numpy as np
 
+from roost.base.records import dataclass, field
 from roost.classad import ClassAd, Expr
 from roost.classad.allowance import EXPRESSION_STEPS, IN_FORCE
 from roost.classad.vector.kinds import Array

@@ -8,9 +8,9 @@ place of a bad value: a daemon that has begun keeps the settings it had.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
 from typing import Final
 
+from roost.base.records import dataclass, field, replace
 from roost.classad import Expr, parse_expression
 from roost.config import Code, Config, ConfigError
 from roost.config.diagnostics import diagnostic

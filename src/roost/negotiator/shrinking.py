@@ -10,10 +10,9 @@ There are few such slots, and each changes with every match: they are matched on
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
 import numpy as np
 
+from roost.base.records import dataclass, field
 from roost.classad import ClassAd
 from roost.classad.ad import MISSING
 from roost.classad.vector import Table

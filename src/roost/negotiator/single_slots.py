@@ -14,12 +14,12 @@ and what the pool-wide policy prevented, cover only the slots that were tried.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from operator import itemgetter
 from typing import Final, Protocol
 
 import numpy as np
 
+from roost.base.records import dataclass, field
 from roost.classad import ERROR, ClassAd, Expr, FixedWorld, evaluate
 from roost.classad.ad import MISSING
 from roost.classad.vector.kinds import Array

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
+from roost.base.records import dataclass, field
 from roost.classad import ClassAd, FixedWorld
-from roost.classad.records import dataclass, field
 from roost.classad.vector import Table
 from roost.negotiator.pool_policy import Cause, Counted, Finding
 

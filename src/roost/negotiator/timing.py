@@ -16,10 +16,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Generator
-from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Final, TypeAlias, TypeVar
 
+from roost.base.records import dataclass, field
 from roost.classad.allowance import EXPRESSION_STEPS, UNLIMITED, Allowance
 
 Result = TypeVar("Result")

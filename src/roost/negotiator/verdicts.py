@@ -7,11 +7,11 @@ what stood in the way can be counted without evaluating anything again.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Final
 
 import numpy as np
 
+from roost.base.records import dataclass, field
 from roost.classad import ClassAd, Expr, FixedWorld
 from roost.classad.ad import MISSING
 from roost.classad.vector import Kind, Table

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Any, Final, cast
 
 import numpy as np
 
+from roost.base.records import dataclass
 from roost.classad import ClassAd, Expr, FixedWorld, evaluate, parse_expression
 from roost.classad.vector import Table
 from roost.classad.vector.kinds import Array

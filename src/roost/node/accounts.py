@@ -9,9 +9,9 @@ A claim that the ledgers do not grant is a bug in this package: the slots' machi
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
+from roost.base.records import replace
 from roost.classad import ClassAd
 from roost.model import effects as ef
 from roost.model import events as ev

@@ -14,10 +14,10 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final, TypeVar
 
+from roost.base.records import dataclass, field
 from roost.classad import ClassAd, Expr, ParseError, Syntax, World, parse_expression
 from roost.config import Code, Config, ConfigError, Diagnostic
 from roost.config.diagnostics import diagnostic

@@ -8,9 +8,9 @@ command is on record whether it was done or refused.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Final
 
+from roost.base.records import replace
 from roost.classad import ClassAd
 from roost.model.audit import AuditKind, AuditRecord, Effect, clipped, some
 from roost.model.claims import ClaimKind

@@ -6,10 +6,10 @@ hooks, `startd` and `starter`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
+from roost.base.records import dataclass
 from roost.model.starter import HookPoint
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 
+from roost.base.records import replace
 from roost.classad import ClassAd, unparse_value
 from roost.classad.forms import Form, format_ad
 from roost.model.identifiers import ClaimIdSource

@@ -14,15 +14,15 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any, Final, Generic, Protocol, TypeVar
 
+from roost.base.changed import maker
+from roost.base.records import dataclass
 from roost.classad import ClassAd
 from roost.model import effects as ef
 from roost.model import events as ev
 from roost.model import starter_effects as sef
 from roost.model import starter_events as sev
-from roost.model.changed import maker
 from roost.model.claims import ClaimKind
 from roost.model.identifiers import ClaimId, ClaimIdSource
 from roost.model.reasons import Refusal

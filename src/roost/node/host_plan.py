@@ -7,8 +7,8 @@ of static slots may do without: nothing of it is divided while it runs, and each
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
 
+from roost.base.records import dataclass, field, replace
 from roost.classad import ClassAd
 from roost.model.slots import SlotId, SlotKind
 from roost.startd.layout.at_work import MachineSlots

@@ -7,8 +7,8 @@ their part of it; the pool wants whole ads. All that is here, so that the daemon
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 
+from roost.base.records import replace
 from roost.classad import ClassAd, Value
 from roost.model import events as ev
 from roost.model import starter_events as sev

@@ -18,10 +18,10 @@ from collections.abc import Mapping
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Final, Protocol
 
+from roost.base.changed import maker
+from roost.base.records import dataclass, field
 from roost.classad import ClassAd, Expr, Trace, Value, parse_expression, trace, unparse_value
-from roost.classad.records import dataclass, field
 from roost.classad.world import World, zone_name
-from roost.model.changed import maker
 
 if TYPE_CHECKING:
     from roost.policy.explain import Explanation

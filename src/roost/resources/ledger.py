@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 
+from roost.base.records import dataclass, field
 from roost.model.resources import NOTHING, Amount, Amounts
 
 

@@ -20,9 +20,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
 from typing import Self
 
+from roost.base.records import dataclass, field, replace
 from roost.model.resources import (
     NOTHING,
     AlreadyHeld,

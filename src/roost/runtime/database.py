@@ -21,13 +21,13 @@ import sqlite3
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, Final
 
 from sqlalchemy import Connection, Engine, Table, create_engine, event, insert, make_url, select, text, update
 from sqlalchemy.exc import ArgumentError, OperationalError, SQLAlchemyError
 
+from roost.base.records import dataclass
 from roost.runtime.database_guard import Damaged, Guard, StoreError, Tail, is_damage
 from roost.runtime.files.whole_files import write_first, write_whole
 

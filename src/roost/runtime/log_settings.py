@@ -15,10 +15,10 @@ import logging
 import os
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from roost.base.records import dataclass
 from roost.config import Code, Config, ConfigError, Diagnostic
 from roost.config.finding import Severity
 from roost.config.suggest import near_among

@@ -22,10 +22,10 @@ import sys
 import time
 import traceback
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any, Final
 
+from roost.base.records import dataclass, field
 from roost.config import Config, ConfigError
 from roost.runtime.bus.client import BusSettings
 from roost.runtime.bus.probe import probe

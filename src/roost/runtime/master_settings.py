@@ -7,9 +7,9 @@ rule with HTCondor's values for the others: CONSTANT + FACTOR ** n seconds after
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 
+from roost.base.records import dataclass
 from roost.config import Config
 
 #: Without configuration: the first pause and the longest, s.

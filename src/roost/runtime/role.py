@@ -16,10 +16,10 @@ import signal
 import sys
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final, NoReturn, Protocol
 
+from roost.base.records import dataclass
 from roost.config import Config, ConfigError
 from roost.config.access import Level, access
 from roost.config.in_force import changed_names

@@ -11,10 +11,10 @@ finds out itself when it starts.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import Final
 
+from roost.base.records import replace
 from roost.classad import ParseError
 from roost.config import Code, Config, ConfigError, Diagnostic, check
 from roost.config.access import access

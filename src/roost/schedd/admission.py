@@ -13,9 +13,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import Final
 
+from roost.base.records import dataclass, field
 from roost.classad import ClassAd, Expr, ParseError, Syntax, parse_expression
 from roost.classad.values import UNDEFINED, fold
 from roost.classad.world import WORLD, World

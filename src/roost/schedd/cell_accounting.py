@@ -7,8 +7,8 @@ once. What is reported of a run that is no longer the job's present one is about
 from __future__ import annotations
 
 import posixpath
-from dataclasses import replace
 
+from roost.base.records import replace
 from roost.classad import ClassAd
 from roost.model import cell_requests as cell
 from roost.model.cell_accounting import (

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final, Protocol, TypeAlias
 
+from roost.base.records import dataclass
 from roost.classad import ClassAd
-from roost.classad.records import dataclass
 from roost.model.audit import AuditRecord
 from roost.model.cell_accounting import AccountingRecord
 from roost.model.cell_usage import Owner, Used

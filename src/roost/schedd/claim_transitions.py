@@ -16,7 +16,7 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Final
 
-from roost.classad.records import dataclass
+from roost.base.records import dataclass
 from roost.schedd.claims import HeldClaim, Stage
 from roost.tables.finder import Finder, row_finder
 from roost.tables.rows import by_source

@@ -5,10 +5,10 @@ A claim is asked for in the name of a job, and then serves one job after another
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final
 
+from roost.base.records import dataclass, field
 from roost.classad import ClassAd
 from roost.schedd.identifiers import JobId
 

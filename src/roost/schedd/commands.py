@@ -9,9 +9,9 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, Final
 
+from roost.base.records import dataclass
 from roost.classad import Expr, ParseError, Syntax, parse_expression
 from roost.classad.ad import MISSING
 from roost.classad.values import fold

@@ -17,11 +17,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from functools import lru_cache
 from typing import Final
 
+from roost.base.records import dataclass
 from roost.classad import UNDEFINED, ClassAd, Value, unparse_value
 from roost.classad.ad import has_any
 from roost.classad.values import fold

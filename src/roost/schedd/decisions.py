@@ -7,9 +7,9 @@ each, so that they are found by the job.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from typing import Final
 
+from roost.base.records import dataclass, replace
 from roost.model.audit import AuditKind, AuditRecord, Effect, InForce, clipped, some
 from roost.model.digests import digest
 from roost.schedd.identifiers import JobId

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, TypeAlias
 
+from roost.base.records import dataclass, field
 from roost.classad import ClassAd
-from roost.classad.records import dataclass, field
 from roost.schedd.identifiers import JobId
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import TypeAlias
 
+from roost.base.records import dataclass, field
 from roost.classad import ClassAd
-from roost.classad.records import dataclass, field
 from roost.model.cell_usage import UsageRules
 from roost.schedd.book import JobSource
 from roost.schedd.changes import PutClaim

@@ -16,10 +16,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final, Protocol
 
+from roost.base.records import dataclass
 from roost.classad import ClassAd, ParseError, unparse_value
 from roost.classad.forms import Form, format_ad, parse_ad
 

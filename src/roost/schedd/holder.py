@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from datetime import UTC, tzinfo
 from typing import Final
 
+from roost.base.records import dataclass, field
 from roost.classad import ClassAd, Expr
 from roost.config import Diagnostic
 from roost.model.audit import InForce

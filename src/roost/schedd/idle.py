@@ -11,10 +11,10 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from operator import itemgetter
 from typing import Any, Final
 
+from roost.base.records import dataclass
 from roost.classad import ClassAd, Expr, unparse_value
 from roost.classad.ad import MISSING, Cell, Missing, flat_cells
 from roost.classad.refs import references_in

@@ -24,10 +24,10 @@ from collections.abc import Iterator
 from enum import StrEnum
 from typing import Final
 
+from roost.base.records import dataclass
 from roost.classad import ClassAd, Expr, Value, World, evaluate, parse_expression
 from roost.classad.ad import MISSING
 from roost.classad.allowance import EXPRESSION_STEPS, Allowance
-from roost.classad.records import dataclass
 from roost.classad.unparse import unparse_value
 from roost.classad.values import fold
 from roost.model.codes import RESOURCE_CODES, SUBCODE_MEMORY, HoldCode, VacateCode

@@ -9,8 +9,8 @@ an administrator's slip.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
 
+from roost.base.records import dataclass, field
 from roost.classad import Expr, ParseError, Syntax, parse_expression
 from roost.config import Code, Config, ConfigError, Diagnostic
 from roost.schedd.job_policy import SystemPolicy, SystemRule

@@ -23,10 +23,10 @@ Rules that do not fit the table
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
+from roost.base.records import dataclass
 from roost.schedd.book import Job
 from roost.schedd.status import JobStatus as S
 from roost.tables.finder import Verdict, plain, row_finder

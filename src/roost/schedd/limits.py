@@ -14,9 +14,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from typing import Final
 
+from roost.base.records import dataclass, field
 from roost.schedd.book import Book, Cluster
 
 #: No limit.

@@ -7,9 +7,9 @@ own, so that claims, runs and ends are the same; only the source of their slots 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from roost.base.records import dataclass
 from roost.classad import ClassAd, Expr, parse_expression
 from roost.schedd.status import JobStatus
 

@@ -11,9 +11,9 @@ Pauses are not kept over a restart of the queue, and do not hold up jobs on clai
 from __future__ import annotations
 
 from collections.abc import Container
-from dataclasses import dataclass, field
 from typing import Final
 
+from roost.base.records import dataclass, field
 from roost.schedd.identifiers import JobId
 
 #: Misses in a row that cost nothing.

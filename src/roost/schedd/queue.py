@@ -13,9 +13,9 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any, Final, assert_never
 
+from roost.base.changed import maker
+from roost.base.records import dataclass
 from roost.classad import ClassAd
-from roost.classad.records import dataclass
-from roost.model.changed import maker
 from roost.model.digests import digest
 from roost.model.pool_policy import KEPT_OUT
 from roost.schedd import commands, gangs, periodic, recurring, run_news, runs

@@ -23,9 +23,9 @@ What it does not do: make several ads of one (``TRANSFORM`` with items).
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Final
 
+from roost.base.records import dataclass
 from roost.classad import ClassAd, Expr, ParseError, Syntax, parse_expression, unparse_value
 from roost.classad.unparse import item_node, unparse
 from roost.classad.world import WORLD, World

@@ -7,9 +7,9 @@ TOLD_EVERY_S at most, so that a claim which is used for many short jobs costs no
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
 from typing import Final
 
+from roost.base.records import dataclass, field, replace
 from roost.model.audit import AuditKind, AuditRecord, InForce, Source, clipped, some
 from roost.model.digests import digest
 

@@ -6,9 +6,9 @@ part of the pool. The queue's own core says which job is next.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
+from roost.base.records import replace
 from roost.config import Config, MemoryHost
 from roost.schedd import events as ev
 from roost.schedd.claims import Stage

@@ -7,10 +7,10 @@ What goes over one connection (`reliable`), as between a starter and its queue, 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from random import Random
 from typing import Final
 
+from roost.base.records import dataclass
 from roost.sim.chance import stream
 from roost.sim.engine import Engine
 

@@ -15,9 +15,9 @@ import sys
 import traceback
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from typing import Final
 
+from roost.base.records import dataclass, replace
 from roost.schedd.status import JobStatus
 from roost.sim.host import Machine
 from roost.sim.record import Record

@@ -11,16 +11,16 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Hashable
-from dataclasses import replace
 from random import Random
 from typing import Any
 
+from roost.base.changed import changed
+from roost.base.records import replace
 from roost.classad import ClassAd
 from roost.model import effects as ef
 from roost.model import events as ev
 from roost.model import starter_effects as sef
 from roost.model import starter_events as sev
-from roost.model.changed import changed
 from roost.model.identifiers import ClaimIdSource
 from roost.model.reasons import Refusal
 from roost.model.slots import SlotKind

@@ -20,9 +20,9 @@ from attributes of the ad that begin with ``Sim``, which are then taken out of i
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 from typing import Any, Final
 
+from roost.base.records import replace
 from roost.classad import ClassAd, Expr, ListValue, Value, evaluate
 from roost.classad.values import fold
 from roost.sim.workload import ENOUGH, Job, Truth

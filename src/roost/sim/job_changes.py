@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from roost.base.records import dataclass
 from roost.classad import ClassAd
 from roost.schedd.status import JobStatus
 

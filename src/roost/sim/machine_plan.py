@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from roost.base.records import dataclass
 from roost.node.host_plan import Division, SlotPlan
 from roost.sim.sensors import Sensors
 

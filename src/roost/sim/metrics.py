@@ -13,9 +13,9 @@ Sums are over runs that ended, and those that went on at the end of the simulati
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
 from typing import Any
 
+from roost.base.records import dataclass, field
 from roost.sim.record import Record
 
 #: Shortest run that a slowdown is measured by, s.

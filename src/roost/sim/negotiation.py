@@ -14,12 +14,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from functools import partial
 from typing import Final, Protocol
 
 import numpy as np
 
+from roost.base.records import replace
 from roost.classad import ClassAd, Expr
 from roost.classad.ad import MISSING
 from roost.classad.vector import Table

@@ -12,9 +12,10 @@ from __future__ import annotations
 import math
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 from random import Random
 from typing import Final
+
+from roost.base.records import dataclass, field
 
 DAY_S: Final = 86_400
 #: Absences looked through for one that is long enough; if none is, the next one may be.

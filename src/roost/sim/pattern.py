@@ -7,10 +7,10 @@ machine's name and size as a real one does. A `Pattern` is made once and stamped
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Final, cast
 
+from roost.base.records import dataclass, field, replace
 from roost.classad import ClassAd, Expr, ParseError, unparse_value
 from roost.config import Config, ConfigError, Host, LoadOptions, Setting, load
 from roost.defrag import policy as defrag

@@ -13,11 +13,11 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
+from roost.base.changed import changed, changer
 from roost.classad import ClassAd, Expr, Value
 from roost.classad.ad import MISSING, ad_of_cells
 from roost.classad.refs import references_in
 from roost.classad.values import fold
-from roost.model.changed import changed, changer
 from roost.model.slots import SlotKind
 from roost.policy.decision import StepWorld
 from roost.sim.engine import RANK_POLL

@@ -11,10 +11,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Final
 
-from roost.model.changed import maker
+from roost.base.changed import maker
+from roost.base.records import dataclass
 from roost.model.starter import Usage
 from roost.sim.engine import Engine
 from roost.sim.workload import Job

@@ -13,10 +13,10 @@ import itertools
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 from functools import partial
 from typing import Final, TypeAlias
 
+from roost.base.records import replace
 from roost.classad import ClassAd
 from roost.schedd import changes as ch
 from roost.schedd import effects as ef

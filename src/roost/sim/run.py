@@ -15,11 +15,11 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Final
 
+from roost.base.changed import changed, maker
 from roost.classad import ClassAd
 from roost.model import effects as slot_ef
 from roost.model import starter_effects as ef
 from roost.model import starter_events as ev
-from roost.model.changed import changed, maker
 from roost.model.starter import Ending, ExitReport, HookPoint, OrderedBy, StarterTimer, Usage
 from roost.node.host_slots import Starter
 from roost.sim.engine import RANK_STARTER

@@ -9,13 +9,13 @@ cores. How load and idle times are shared between slots, and what CpuBusyTime is
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
+from roost.base.changed import maker
+from roost.base.records import dataclass
 from roost.classad import ClassAd, Value
 from roost.classad.ad import Cell, ad_of_cells
-from roost.model.changed import maker
 from roost.model.slots import SlotId
 from roost.sim.owners import DAY_S, OwnerTrace
 from roost.sim.steadiness import Reach
@@ -50,7 +50,7 @@ class Sensors:
     """The sensors of one machine."""
 
     owner: OwnerTrace
-    connected: Connections = Connections(console=10**6, keyboard=10**6, boost_s=1200)  # noqa: RUF009
+    connected: Connections = Connections(console=10**6, keyboard=10**6, boost_s=1200)
     #: Seconds east of UTC.
     zone_offset_s: int = 0
 

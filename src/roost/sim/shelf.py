@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from bisect import bisect_left, insort
 from collections.abc import Container, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import partial
 from operator import itemgetter
 from typing import Final, TypeAlias
 
 import numpy as np
 
+from roost.base.records import dataclass
 from roost.classad import ClassAd
 from roost.classad.ad import MISSING
 from roost.negotiator.memory import Key

@@ -7,10 +7,10 @@ slots, for that would have to be found out of all of them, and none shrinks with
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
+from roost.base.records import dataclass
 from roost.classad import ClassAd, Expr, parse_expression
 from roost.classad.ad import MISSING
 from roost.classad.syntax import strip

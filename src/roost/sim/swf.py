@@ -10,9 +10,9 @@ What it does not do: dependencies between jobs (17, 18), queues and partitions (
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Final
 
+from roost.base.records import dataclass
 from roost.classad import Expr, parse_expression
 from roost.sim.workload import ENOUGH, Job, Truth, make_job
 

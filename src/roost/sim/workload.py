@@ -12,11 +12,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from itertools import pairwise
 from random import Random
 from typing import Final
 
+from roost.base.records import dataclass, replace
 from roost.classad import ClassAd, parse_expression
 from roost.schedd.job_policy import PERIODIC_ATTRIBUTES
 from roost.sim.owners import DAY_S, HOUR_S

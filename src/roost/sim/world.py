@@ -8,11 +8,11 @@ and `negotiation` for the rest of the pool, `bus` for messages and faults.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from functools import partial
 from random import Random
 from typing import Any, Final
 
+from roost.base.records import dataclass, field
 from roost.classad import ClassAd
 from roost.defrag.policy import DefragPolicy
 from roost.model.claims import ClaimKind
@@ -81,10 +81,10 @@ class Plan:
     seed: int | str = 0
     #: NEGOTIATOR_INTERVAL, s.
     cycle_s: float = 60.0
-    faults: Faults = Faults()  # noqa: RUF009
+    faults: Faults = Faults()
     start: float = BEGINNING
     #: Settings of the matchmaker.
-    negotiator: NegotiatorSettings = NegotiatorSettings()  # noqa: RUF009
+    negotiator: NegotiatorSettings = NegotiatorSettings()
     #: Machines are told of matches of their slots (NEGOTIATOR_INFORM_STARTD), and not only by who got them.
     informs: bool = True
     #: What the pool's defragmentation daemon is to do; None where there is none.

@@ -11,10 +11,10 @@ jobs run to their end; `hopeless` names jobs that their policy is right to throw
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from random import Random
 from typing import Final
 
+from roost.base.records import dataclass, replace
 from roost.classad import parse_expression
 from roost.config import MemoryHost
 from roost.model.events import DrainSchedule

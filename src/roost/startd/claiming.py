@@ -6,8 +6,7 @@ event meant anything. State and activity are left to the table.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
+from roost.base.records import replace
 from roost.classad import ClassAd
 from roost.model.claims import Claim, ClaimKind, ClaimRequest
 from roost.model.effects import SendAliveReply, SendClaimReply, SplitSlot

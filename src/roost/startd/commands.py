@@ -6,8 +6,7 @@ event meant anything. State and activity are left to the table.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
+from roost.base.records import replace
 from roost.model.effects import DeleteSlot
 from roost.model.events import (
     DrainCancelled,

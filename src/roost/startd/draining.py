@@ -21,10 +21,10 @@ What this does not do: choose machines to drain (`defrag`).
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from enum import IntEnum
 from typing import Any, Final
 
+from roost.base.records import dataclass, replace
 from roost.classad import Expr, evaluate
 from roost.model.events import DrainCancelled, DrainOriginalsGone, DrainRequested, DrainSchedule, Event, MachineFacts
 from roost.model.reasons import Refusal

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Final
 
+from roost.base.changed import changed, maker
 from roost.classad import unparse
-from roost.model.changed import changed, maker
 from roost.model.claims import Activation, Claim, ClaimKind
 from roost.model.effects import (
     ActivateStarter,

@@ -11,8 +11,8 @@ A device whose use is only seen as it happens tells nothing of the time before t
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
+from roost.base.records import dataclass
 from roost.config import Config
 from roost.model.slots import SlotId
 

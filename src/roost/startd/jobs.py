@@ -6,7 +6,7 @@ event meant anything. State and activity are left to the table.
 
 from __future__ import annotations
 
-from roost.model.changed import changed
+from roost.base.changed import changed
 from roost.model.claims import ClaimKind
 from roost.model.effects import (
     CheckpointJob,

@@ -12,9 +12,9 @@ The numbers of the logs are those of HTCondor: three decimals; ads have two.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Final
 
+from roost.base.records import dataclass
 from roost.model.slots import SlotId
 
 #: How far back a slot's own load looks, s.

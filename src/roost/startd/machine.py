@@ -16,9 +16,9 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Final
 
+from roost.base.changed import changed, changer, maker
+from roost.base.records import dataclass
 from roost.classad.ad import MISSING
-from roost.classad.records import dataclass
-from roost.model.changed import changed, changer, maker
 from roost.model.effects import (
     CancelTimer,
     DeleteSlot,

@@ -9,9 +9,9 @@ became of it. It takes over only by a rank that is strictly larger, since no neg
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Final
 
+from roost.base.records import replace
 from roost.classad import ClassAd, unparse_value
 from roost.model.claims import ClaimKind, ClaimRequest
 from roost.model.effects import FetchWork, ReplyFetch, SplitSlot

@@ -17,9 +17,9 @@ is not used at all: the daemon can begin anew, in which case the claims that it 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Final, TypeVar
 
+from roost.base.records import dataclass, field
 from roost.classad import ClassAd
 from roost.model.events import MachineFacts
 from roost.model.plain import AdTexts, Plain, PlainError, from_plain, to_plain

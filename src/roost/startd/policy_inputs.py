@@ -15,10 +15,10 @@ All evaluations of a step see the same instant, and draw the same numbers again 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Final, Self
 
+from roost.base.records import dataclass, field
 from roost.classad import UNDEFINED, ClassAd, Expr, ParseError, Value, evaluate, parse_expression
 from roost.classad.ad import MISSING, Missing
 from roost.classad.partial import flatten

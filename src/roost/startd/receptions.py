@@ -8,9 +8,9 @@ that was set anew, a claim id of yesterday, an end of what has ended already. Me
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any, Final
 
+from roost.base.records import dataclass
 from roost.model import events as ev
 from roost.model.reasons import Refusal
 from roost.startd import claiming, commands, jobs, own_work, timers

@@ -13,12 +13,12 @@ What it does not do: hold claims. The slot that it makes is for the caller to cl
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from enum import StrEnum
 from fractions import Fraction
 from math import ceil, isfinite, trunc
 from typing import Final, TypeAlias
 
+from roost.base.records import dataclass, field
 from roost.classad import ClassAd, Expr, Syntax, Value, World, parse_expression
 from roost.config import Config
 from roost.model.resources import CPUS, DISK, MEMORY, SWAP, Amount, Amounts, Denied

@@ -9,10 +9,10 @@ What is not here: what the slot consists of (its ledger), and the numbers of its
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final
 
+from roost.base.records import dataclass, field
 from roost.classad import ClassAd, Expr
 from roost.model.claims import Claim
 from roost.model.events import DrainSchedule, MachineFacts, ShutdownKind

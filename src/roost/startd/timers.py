@@ -7,9 +7,9 @@ or was lost is made good at the next poll, one whose deadline is gone means noth
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 from typing import Final
 
+from roost.base.records import replace
 from roost.model.effects import KillFamily, SetTimer
 from roost.model.events import Polled, Timer, TimerFired
 from roost.model.reasons import VacateReason

@@ -39,10 +39,10 @@ They stand in `machine`, each a function of its own:
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
+from roost.base.records import dataclass
 from roost.model.reasons import Reason
 from roost.startd import states as at
 from roost.startd.states import PAIRS, Activity, Pair, State

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from roost.classad.records import dataclass
-from roost.model.changed import changed, changer, maker
+from roost.base.changed import changed, changer, maker
+from roost.base.records import dataclass
 from roost.model.claims import Claim
 from roost.model.effects import Effect
 from roost.model.events import Timer

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
+from roost.base.changed import changer, maker
 from roost.classad import ClassAd
-from roost.model.changed import changer, maker
 from roost.model.starter import Doing, Ending, ExitReport, HookPoint, OrderedBy, Output, ScriptPoint
 from roost.model.starter_effects import (
     AbortWork,

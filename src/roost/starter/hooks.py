@@ -6,9 +6,9 @@ The daemon runs the programs themselves, and refuses those that others may write
 from __future__ import annotations
 
 from collections.abc import Container
-from dataclasses import dataclass
 from typing import Final
 
+from roost.base.records import dataclass
 from roost.classad import ClassAd
 from roost.model.starter import Cause, Ending, HookPoint, OrderedBy, StarterHold, StarterVacate
 

@@ -15,9 +15,9 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Final
 
+from roost.base.changed import changer, maker
+from roost.base.records import dataclass
 from roost.classad import UNDEFINED, unparse_value
-from roost.classad.records import dataclass
-from roost.model.changed import changer, maker
 from roost.model.starter import Doing, StarterTimer
 from roost.model.starter_effects import CancelTimer, MakeSandbox, SetTimer, StarterEffect, Warn
 from roost.model.starter_events import StarterEvent

@@ -10,9 +10,9 @@ All evaluations of a step see the same instant, and draw the same numbers again 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Final, Self
 
+from roost.base.records import dataclass, field
 from roost.classad import ClassAd, Expr, ParseError, Value, evaluate, parse_expression
 from roost.classad.ad import MISSING
 from roost.classad.values import fold

@@ -10,9 +10,9 @@ Handlers write down what an event means and raise triggers; they change neither 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
 from typing import Any, Final
 
+from roost.base.records import dataclass, replace
 from roost.model import starter_events as ev
 from roost.model.codes import SUBCODE_MEMORY
 from roost.model.starter import (

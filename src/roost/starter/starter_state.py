@@ -7,9 +7,9 @@ runtime keeps are only reminders of them.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Final
 
+from roost.base.records import dataclass, field
 from roost.classad import ClassAd
 from roost.model.queue_context import QueueContext
 from roost.model.starter import Cause, Doing, Output, ScriptFailure, ScriptPoint, Usage

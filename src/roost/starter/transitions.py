@@ -33,10 +33,10 @@ eviction into a hold or a removal, and may only shorten the time the job has lef
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
+from roost.base.records import dataclass
 from roost.model.starter import StarterReason
 from roost.starter import states as at
 from roost.starter.states import PAIRS, Pair

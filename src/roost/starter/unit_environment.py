@@ -17,9 +17,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import Final
 
+from roost.base.records import dataclass
 from roost.classad import ClassAd, parse_expression
 from roost.classad.functions.match_limit import MatchLimit
 from roost.classad.functions.pcre.regex import Options, Regex, compile_pattern

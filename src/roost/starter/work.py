@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from roost.classad.records import dataclass
-from roost.model.changed import changed, changer, maker
+from roost.base.changed import changed, changer, maker
+from roost.base.records import dataclass
 from roost.model.starter import StarterReason, StarterTimer
 from roost.model.starter_effects import StarterEffect
 from roost.policy.decision import Decision

@@ -10,8 +10,8 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from roost.base.records import dataclass
 from roost.classad.forms.source import Source
-from roost.classad.records import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

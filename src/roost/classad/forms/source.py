@@ -14,9 +14,9 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final, Protocol, TypeAlias
 
+from roost.base.records import dataclass
 from roost.classad.errors import ParseError, Place, place_of
 from roost.classad.limits import SOURCE_CHARS_MAX
-from roost.classad.records import dataclass
 
 #: Characters (or bytes) asked for at a time.
 CHUNK: Final = 64 * 1024

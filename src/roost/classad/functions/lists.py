@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
+from roost.base.records import replace
 from roost.classad import ops
 from roost.classad.functions.registry import FUNCTIONS, builtin
 from roost.classad.functions.strings import is_ad
-from roost.classad.records import replace
 from roost.classad.values import ERROR, UNDEFINED, ListValue, Value, fold
 
 if TYPE_CHECKING:

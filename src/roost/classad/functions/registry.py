@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from roost.classad.records import dataclass
+from roost.base.records import dataclass
 from roost.classad.values import Value, fold
 
 if TYPE_CHECKING:

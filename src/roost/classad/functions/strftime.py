@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable
 from typing import Final
 
-from roost.classad.records import dataclass
+from roost.base.records import dataclass
 from roost.classad.values import from_bytes, to_bytes
 
 _DAYS: Final = ("Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday")

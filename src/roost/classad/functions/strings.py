@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, TypeGuard
 
+from roost.base.records import replace
 from roost.classad.functions.conversion import to_text, wrap32
 from roost.classad.functions.registry import FUNCTIONS, builtin
 from roost.classad.limits import LIST_ITEMS_MAX, STRING_BYTES_MAX
-from roost.classad.records import replace
 from roost.classad.values import (
     ERROR,
     UNDEFINED,

@@ -7,9 +7,9 @@ DAGMan's.
 from __future__ import annotations
 
 import sys
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
+from roost.base.records import replace
 from roost.cli.condor.errors import ToolError
 from roost.cli.condor.options import Given, Option, given
 from roost.cli.terminal import CommandError

@@ -6,9 +6,9 @@ import contextlib
 import re
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import Final, NoReturn
 
+from roost.base.records import dataclass, field
 from roost.cli.gridengine.accounting_tables import ColumnShown
 from roost.cli.gridengine.errors import Failure
 from roost.cli.gridengine.options import Option, usage

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Final
 
+from roost.base.records import replace
 from roost.cli.gridengine import tables, xml
 from roost.cli.gridengine.asking import ask, cell_files
 from roost.cli.gridengine.errors import FAILED, Failure

@@ -9,9 +9,9 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import Final
 
+from roost.base.records import dataclass, field
 from roost.cli.gridengine.errors import BAD_VALUE, USAGE, Failure, rejected
 from roost.cli.gridengine.options import Given, Option, is_yes, taken
 

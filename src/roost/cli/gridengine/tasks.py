@@ -9,9 +9,9 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
+from roost.base.records import dataclass, replace
 from roost.model import cell_requests as cell
 from roost.model.codes import HoldCode
 from roost.schedd.status import JobStatus

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from roost.classad.late import late
+from roost.base.late import late
 from roost.compat import classad2 as classad
 from roost.model.compatible import CONDOR_VERSION_NUMBER
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
+from roost.base.records import replace
 from roost.compat.htcondor2.errors import HTCondorException
 from roost.dag import BadDag
 from roost.runtime.workflow.description import SubmitOptions

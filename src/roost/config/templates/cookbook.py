@@ -5,7 +5,7 @@ Each adds to the policy in force, or says in its sentence that it replaces it.
 
 from __future__ import annotations
 
-from roost.classad.records import replace
+from roost.base.records import replace
 from roost.config.template import Argument, Kind, Template, template
 from roost.config.templates.hours import BEGIN, END, FIRST, LAST
 

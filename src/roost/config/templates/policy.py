@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from roost.classad.records import replace
+from roost.base.records import replace
 from roost.config.template import Argument, Kind, Template, template
 from roost.config.templates.hours import BEGIN, END, FIRST, LAST
 

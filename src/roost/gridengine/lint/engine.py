@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from typing import Final
 
+from roost.base.records import dataclass
 from roost.config.finding import Diagnostic
 from roost.gridengine.cell import Cell, read_cell
 from roost.gridengine.lint.registry import CellHit, CellRule, all_rules

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from roost.base.records import dataclass
 from roost.policy.lint.findings import Severity
 from roost.policy.lint.pages import page
 from roost.policy.lint.registry import Rule

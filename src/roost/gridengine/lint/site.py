@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Iterator
 from functools import cached_property
 from typing import Any
 
+from roost.base import records
 from roost.gridengine.cell import Cell
 from roost.gridengine.complex import Complex, by_any_name
 from roost.gridengine.host import GLOBAL
@@ -20,7 +20,7 @@ def _no_program(path: str) -> str | None:
     return None
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
+@records.dataclass(frozen=True, slots=False, kw_only=True)
 class Site:
     """A cell that is checked."""
 

@@ -22,11 +22,11 @@ from __future__ import annotations
 import datetime
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 
+from roost.base.records import dataclass, field, replace
 from roost.classad import ClassAd
 from roost.gridengine.calendar import State
 from roost.gridengine.cell import Cell

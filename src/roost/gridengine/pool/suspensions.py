@@ -8,9 +8,9 @@ central manager that has just started goes on where the one before it was.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final, NamedTuple
 
+from roost.base.records import dataclass
 from roost.classad import ClassAd
 from roost.gridengine.scheduling.snapshot import BY_USER, SLOTWISE, THRESHOLD
 from roost.model.cell_requests import SUSPENDERS, Suspender

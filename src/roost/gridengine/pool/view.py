@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import NamedTuple
 
+from roost.base.records import dataclass
 from roost.gridengine.complex import Complex
 from roost.gridengine.host import GLOBAL
 from roost.gridengine.instances import QueueInstance

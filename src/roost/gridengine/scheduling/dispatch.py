@@ -8,11 +8,11 @@ again.
 
 from __future__ import annotations
 
-import dataclasses
 from bisect import bisect_left, insort
 from collections.abc import Generator, Iterator
 from typing import Final
 
+from roost.base import records
 from roost.gridengine.host import GLOBAL
 from roost.gridengine.parallel import ParallelEnvironment
 from roost.gridengine.scheduler import formula_terms
@@ -275,7 +275,7 @@ class Dispatcher:
             kind = matcher.kind(request, environment, window)
             master = None
             if request.master_queues:
-                queues = dataclasses.replace(request, queues=request.master_queues)
+                queues = records.replace(request, queues=request.master_queues)
                 master = matcher.kind(queues, environment, window)
             if matcher.cell_refusal(kind) is None:
                 free = int(self._environments[environment.name].left_in(SLOTS, window))
@@ -301,7 +301,7 @@ class Dispatcher:
             if key not in self._kinds:
                 self._kinds[key] = self._matcher.kind(request, environment, self._now(request))
                 if request.master_queues:
-                    queues = dataclasses.replace(request, queues=request.master_queues)
+                    queues = records.replace(request, queues=request.master_queues)
                     self._masters[key] = self._matcher.kind(queues, environment, self._now(request))
             found.append(self._kinds[key])
         return found

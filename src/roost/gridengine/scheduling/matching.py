@@ -12,9 +12,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
+from roost.base.records import dataclass, field
 from roost.gridengine.complex import Complex, value_number
 from roost.gridengine.host import GLOBAL, ExecutionHost
 from roost.gridengine.instances import QueueInstance

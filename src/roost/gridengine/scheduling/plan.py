@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import NamedTuple
 
+from roost.base.records import dataclass
 from roost.gridengine.pairs import Pair
 from roost.gridengine.scheduling.reasons import Reason
 from roost.gridengine.scheduling.snapshot import Grant

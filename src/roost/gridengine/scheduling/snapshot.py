@@ -5,9 +5,9 @@ from __future__ import annotations
 import dataclasses
 import datetime
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
+from roost.base.records import dataclass, field
 from roost.gridengine.cell import Cell
 from roost.gridengine.instances import QueueInstance
 from roost.gridengine.pairs import Pair

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from roost.base.records import dataclass, field
 from roost.gridengine.calendar import State
 from roost.gridengine.complex import Complex, value_number
 from roost.gridengine.host import GLOBAL

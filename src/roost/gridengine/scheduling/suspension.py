@@ -17,9 +17,9 @@ Slot-wise subordination
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
+from roost.base.records import dataclass
 from roost.gridengine.instances import QueueInstance
 from roost.gridengine.scheduling.loads import host_of
 from roost.gridengine.scheduling.plan import Dispatch, Suspension

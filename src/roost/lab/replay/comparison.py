@@ -13,10 +13,10 @@ counts as nothing.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from itertools import zip_longest
 from typing import Final
 
+from roost.base.records import dataclass, replace
 from roost.lab.durations import shown
 from roost.lab.scenario import Scenario
 from roost.model.reasons import Reason

@@ -12,11 +12,11 @@ import math
 import sys
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from pathlib import Path
 from signal import Signals
 from typing import Any, Final
 
+from roost.base.records import replace
 from roost.classad import ClassAd
 from roost.classad.forms import Form, format_ad
 from roost.lab.replay import stand_in

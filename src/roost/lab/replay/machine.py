@@ -17,10 +17,10 @@ import contextlib
 import os
 import signal
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from roost.base.records import dataclass, replace
 from roost.config import Config
 from roost.lab.replay.jobs import StandIns, stand_in_for
 from roost.lab.scenario import ScenarioMachine

@@ -9,11 +9,11 @@ from __future__ import annotations
 import asyncio
 import shutil
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
+from roost.base.records import replace
 from roost.config import Config
 from roost.lab.machines import LabError
 from roost.lab.replay.driven_loop import DrivenClock, DrivenLoop

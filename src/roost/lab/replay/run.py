@@ -10,10 +10,10 @@ import re
 import tempfile
 import time
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
+from roost.base.records import dataclass
 from roost.config import Config, Host, MemoryHost, Setting
 from roost.lab.durations import shown
 from roost.lab.machines import LabError, load_config

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 import time
-from dataclasses import replace
 from typing import Final
 
+from roost.base.records import replace
 from roost.config import Host, Setting
 from roost.lab.coverage import Coverage
 from roost.lab.durations import shown

@@ -11,9 +11,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import replace
 from typing import Final
 
+from roost.base.records import replace
 from roost.classad.values import fold
 from roost.policy.attributes import daemons, job, machine
 from roost.policy.catalogue import KNOB_POLICIES, USER_POLICIES, VARIANTS

@@ -3,8 +3,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
+from roost.base.records import replace
 from roost.policy.catalogue.rows import ENFORCEMENT, KNOBS, MATCHING, NO_MATCH, Rows
 from roost.policy.model import Kind, PolicyExpression, Side
 

@@ -13,9 +13,9 @@ evaluation, there is none.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
 from typing import Final, TypeAlias
 
+from roost.base.records import dataclass, field, replace
 from roost.classad import UNDEFINED, ClassAd, Expr, Value, evaluate
 from roost.classad.ops import BINARY, truth
 from roost.classad.syntax import Binary, Name, Op, Select, strip

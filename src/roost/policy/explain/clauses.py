@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 
+from roost.base.records import dataclass, field
 from roost.classad import UNDEFINED
 from roost.classad.ad import MISSING
 from roost.classad.expr import Expr

@@ -7,8 +7,8 @@ and what STARTD_ATTRS names. Nothing is measured here: KeyboardIdle and the like
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 
+from roost.base.records import dataclass, field
 from roost.classad import ClassAd, Expr, ParseError, parse_expression
 from roost.config import Config, Span
 from roost.policy.catalogue import KNOB_POLICIES, VARIANTS

@@ -24,12 +24,12 @@ one way in which a deciding set can be upset.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from functools import reduce
 from itertools import product
 from operator import or_
 from typing import Final
 
+from roost.base.records import dataclass, field
 from roost.policy.explain.model import Role
 from roost.policy.explain.reach import FAILED, FALSE, TRUE, UNDEF, Set, ValueSets
 from roost.policy.explain.repeated import Repeated

@@ -7,9 +7,9 @@ comparison, what would turn it round (`Change`).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 
+from roost.base.records import dataclass
 from roost.classad import Value
 from roost.classad.syntax import Span
 

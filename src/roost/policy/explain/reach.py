@@ -9,9 +9,9 @@ more than `VALUES_MAX` members is given up: it holds the bit `ANY` and all that 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Final, TypeAlias, assert_never
 
+from roost.base.records import dataclass, field
 from roost.classad import ERROR, UNDEFINED, Value, unparse_value
 from roost.classad.ops import BINARY, UNARY, truth
 from roost.classad.syntax import Op

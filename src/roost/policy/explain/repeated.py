@@ -13,10 +13,10 @@ at a part of the tree, the set that was known before stays. It decides; it may h
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Final
 
+from roost.base.records import dataclass, field
 from roost.policy.explain.reach import FALSE, TRUE, UNDEF, Set, ValueSets
 from roost.policy.explain.same import Clauses
 from roost.policy.explain.tree import Logic, Unit

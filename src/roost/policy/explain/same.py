@@ -8,9 +8,9 @@ cannot be UNDEFINED, such as ``x =?= y``, is not supposed to become it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Final
 
+from roost.base.records import dataclass, field
 from roost.classad.syntax import Binary, Call, Node, Op, children, strip
 from roost.classad.values import fold
 from roost.policy.explain.clauses import plain_attribute, varies

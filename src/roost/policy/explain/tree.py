@@ -11,9 +11,9 @@ the ad in which its names are looked up.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final, TypeAlias, TypeGuard, assert_never
 
+from roost.base.records import dataclass
 from roost.classad import UNDEFINED, ClassAd, Value
 from roost.classad.ops import BINARY, UNARY, truth
 from roost.classad.syntax import Binary, Call, Conditional, Elvis, Literal, Name, Node, Op, Select, Unary, strip

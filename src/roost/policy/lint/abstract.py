@@ -11,9 +11,9 @@ unit is not known has unit None, a plain number the unit `PLAIN`.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Final
 
+from roost.base.records import dataclass
 from roost.policy.model import Kind
 from roost.policy.model import Unit as CatalogueUnit
 

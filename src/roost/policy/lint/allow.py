@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 
+from roost.base.records import dataclass
 from roost.policy.lint.findings import Finding
 
 _COMMENT = re.compile(

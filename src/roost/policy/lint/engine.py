@@ -10,9 +10,9 @@ Files that end in ``.sub`` or ``.submit`` are submit descriptions and are looked
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
 from typing import Final
 
+from roost.base.records import dataclass, field, replace
 from roost.classad import ClassAd
 from roost.config import Code, CommandResult, Config, Host, LoadOptions, load
 from roost.policy.lint.allow import Allowances, allowances

@@ -6,8 +6,8 @@ Everything is worked out when it is first asked for, and kept: every rule looks 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
+from roost.base.records import dataclass
 from roost.classad.errors import ParseError
 from roost.classad.expr import Expr
 from roost.classad.syntax import Binary, Call, Node, children

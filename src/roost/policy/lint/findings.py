@@ -7,8 +7,9 @@ their edits.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
+
+from roost.base.records import dataclass
 
 
 class Severity(StrEnum):

@@ -13,10 +13,10 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from math import inf, prod
 from typing import Final
 
+from roost.base.records import dataclass, field
 from roost.classad.syntax import Binary, Name, Node, Op, Select, children, strip
 from roost.classad.values import UNDEFINED, Value, fold
 from roost.policy.attributes import attributes_named

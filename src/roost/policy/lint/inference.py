@@ -13,9 +13,9 @@ The walk recurses, except along chains of one operator; trees deeper than the in
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Protocol
 
+from roost.base.records import dataclass, field
 from roost.classad.syntax import (
     AdNode,
     Binary,

@@ -6,10 +6,10 @@ bounds, in which unit. `narrow` is the other direction: what is left of a value 
 
 from __future__ import annotations
 
-from dataclasses import replace
 from math import inf, nextafter
 from typing import Final
 
+from roost.base.records import replace
 from roost.classad.syntax import Op
 from roost.classad.values import ERROR as ERROR_VALUE
 from roost.classad.values import UNDEFINED as UNDEFINED_VALUE

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
 from functools import cached_property
 
+from roost.base.records import dataclass, field
 from roost.classad.ad import ClassAd
 from roost.classad.errors import ParseError
 from roost.classad.expr import Expr, parse_expression
@@ -49,7 +49,7 @@ _SEPARATOR = re.compile(r"[,\s]+")
 _DAEMON = {"startd": "STARTD", "schedd": "SCHEDD", "negotiator": "NEGOTIATOR", "starter": "STARTER", "defrag": "DEFRAG"}
 
 
-@dataclass(eq=False, kw_only=True)
+@dataclass(eq=False, slots=False, kw_only=True)
 class Pool:
     """A configuration and its expressions."""
 

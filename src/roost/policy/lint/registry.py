@@ -13,9 +13,9 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from roost.base.records import dataclass
 from roost.classad.syntax import Node
 from roost.policy.lint.findings import Fix, Place, Severity
 

@@ -9,9 +9,9 @@ ads, put there by a submit description or a cron job: it can be anything, or mis
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 
+from roost.base.records import dataclass
 from roost.classad.values import fold
 from roost.policy.attributes import ATTRIBUTES, attributes_named
 from roost.policy.lint.abstract import ANYTHING, INF, MEASURES, UNDEFINED, Abstract, T, types_of, union

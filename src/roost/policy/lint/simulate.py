@@ -14,10 +14,10 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from typing import Final
 
+from roost.base.records import dataclass, field, replace
 from roost.classad import ClassAd, Expr, FixedWorld, ParseError, evaluate, parse_expression
 from roost.classad.ad import Cell
 from roost.classad.syntax import Literal, strip
@@ -64,7 +64,7 @@ KNOBS: Final = (
 _WORLD: Final = FixedWorld(instant=NOW)
 
 
-@dataclass(eq=False, kw_only=True)
+@dataclass(eq=False, slots=False, kw_only=True)
 class Machine:
     """The expressions in force for the slots of one type, ready to be evaluated."""
 

@@ -7,9 +7,9 @@ long it has been in them. `CALM` and `ORDINARY_JOB` are what holds where a situa
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final
 
+from roost.base.records import dataclass
 from roost.classad import ClassAd, Expr
 from roost.classad.values import UNDEFINED, ListValue, Value, fold
 

@@ -7,9 +7,9 @@ Only what can be judged without the machine is kept: fractions and percentages a
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Final
 
+from roost.base.records import dataclass
 from roost.config import Definition
 from roost.policy.lint.pool import Pool
 

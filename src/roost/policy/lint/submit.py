@@ -8,8 +8,8 @@ parsed. Conditionals and the many forms of `queue` are skipped over: submitting 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
 
+from roost.base.records import dataclass, field
 from roost.classad.errors import ParseError
 from roost.classad.expr import Expr, parse_expression
 from roost.classad.lexer import Syntax

@@ -16,9 +16,9 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
+from roost.base.records import dataclass, field
 from roost.classad import parse_expression
 from roost.classad.errors import ParseError
 from roost.classad.syntax import Binary, Conditional, Node, Op, Paren, Span, children

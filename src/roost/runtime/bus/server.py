@@ -22,10 +22,10 @@ import sys
 import sysconfig
 import time
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from roost.base.records import dataclass
 from roost.runtime.files.whole_files import write_whole
 from roost.wire.codec import MESSAGE_BYTES_MAX
 from roost.wire.subjects import Role, Subjects

@@ -13,10 +13,10 @@ import logging
 import threading
 from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from roost.base.records import dataclass
 from roost.config import Config
 from roost.runtime.central.audit_store import AuditStore
 from roost.runtime.clock import Clock

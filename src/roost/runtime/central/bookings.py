@@ -11,11 +11,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Final
 
 import msgspec
 
+from roost.base.records import dataclass, field
 from roost.classad import ClassAd
 from roost.collector.table import Kept
 from roost.model.identifiers import public_of

@@ -8,7 +8,6 @@ cell, that of the first by name counts.
 from __future__ import annotations
 
 import asyncio
-import dataclasses
 import grp
 import logging
 import pwd
@@ -16,8 +15,9 @@ import time
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, Final
 
+from roost.base import records
+from roost.base.records import replace
 from roost.classad import ClassAd
-from roost.classad.records import replace
 from roost.config import Config
 from roost.model.cell_requests import SUSPENDERS
 from roost.model.cell_usage import Owner, Used
@@ -210,7 +210,7 @@ class CellDesk:
 
     def _take_usage(self, queue: str, usage: tuple[tuple[Owner, Used], ...]) -> None:
         if self._found is not None and queue == self._from:
-            self._found = dataclasses.replace(self._found, usage=usage)
+            self._found = records.replace(self._found, usage=usage)
 
     async def _usage_of(self, queue: str) -> tuple[tuple[Owner, Used], ...]:
         rows = read(list[UsageRow], await self._asked(queue, Usage()), "cell-usage", strict=False)
@@ -277,10 +277,10 @@ class CellDesk:
                 raise WireError("it has none")
             found = await asyncio.to_thread(_active, rows)
         given = read(list[InstanceState], await self._asked(queue, InstanceStates()), "cell-states", strict=False)
-        found = dataclasses.replace(found, states={row.name: row.letters for row in given})
+        found = records.replace(found, states={row.name: row.letters for row in given})
         serial = self._usage_told.get(queue, 0)
         if found.needs_usage:
-            found = dataclasses.replace(found, usage=await self._usage_of(queue))
+            found = records.replace(found, usage=await self._usage_of(queue))
 
         def take() -> None:
             self._found, self._from, self._usage_here = found, queue, serial

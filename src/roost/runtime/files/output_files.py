@@ -14,10 +14,10 @@ import errno
 import os
 import stat
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from roost.base.records import dataclass
 from roost.classad import ClassAd
 from roost.model.starter import StarterHold
 from roost.runtime.files.deputy.hands import OWN, Hands

@@ -23,11 +23,11 @@ import json
 import os
 import stat
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import Final, Protocol
 
+from roost.base.records import dataclass
 from roost.model.starter import StarterHold
 from roost.runtime.files.deputies import with_hands
 from roost.runtime.files.deputy.hands import OWN, Hands

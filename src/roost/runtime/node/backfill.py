@@ -20,10 +20,10 @@ import logging
 import os
 import time
 from collections.abc import Callable, Coroutine
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from roost.base.records import dataclass
 from roost.classad import ClassAd
 from roost.config import Config, ConfigError
 from roost.model.command_line import arguments_from_submit, environment_from_submit, environment_to_raw, join_raw

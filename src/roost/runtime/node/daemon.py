@@ -12,11 +12,11 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import Coroutine, Mapping
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
+from roost.base.records import replace
 from roost.classad import ClassAd
 from roost.config import Config, ConfigError
 from roost.config.in_force import configuration_record

@@ -19,9 +19,10 @@ import os
 import stat
 import struct
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
+
+from roost.base.records import dataclass, field
 
 _UTMP: Final = Path("/var/run/utmp")
 #: type, process, line, id, user, host; the rest is of no interest here.

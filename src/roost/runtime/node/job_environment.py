@@ -15,10 +15,10 @@ from __future__ import annotations
 import fnmatch
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from roost.base.records import dataclass
 from roost.classad import ClassAd
 from roost.classad.forms import Form, format_ad
 from roost.classad.values import to_bytes

@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from roost.base.records import replace
 from roost.classad import ClassAd, ParseError, Syntax, parse_expression
 from roost.config import ConfigError
 from roost.model.command_line import environment_from_submit

@@ -14,10 +14,10 @@ import logging
 import os
 import signal
 from collections.abc import Awaitable, Callable, Coroutine
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
+from roost.base.records import dataclass, replace
 from roost.classad import ClassAd
 from roost.config import Config
 from roost.model import starter_effects as sef

@@ -21,10 +21,10 @@ import json
 import os
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
+from roost.base.records import dataclass, field
 from roost.config import Config
 from roost.model.slots import Filesystem, HostReading, SlotId
 from roost.model.starter import Usage

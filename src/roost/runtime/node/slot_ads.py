@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Final
 
+from roost.base.records import replace
 from roost.model.slots import SlotId
 from roost.node.machine import Machine, NodeSlot
 from roost.runtime.clock import Clock

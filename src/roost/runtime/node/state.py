@@ -18,10 +18,10 @@ import json
 import logging
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
+from roost.base.records import dataclass, replace
 from roost.model.plain import AdTexts
 from roost.node.machine import Machine, NodeSlot
 from roost.node.records import is_kept, machine_record, slot_record

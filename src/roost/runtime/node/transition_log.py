@@ -18,10 +18,10 @@ import json
 import logging
 from collections import deque
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from roost.base.records import dataclass
 from roost.classad import ClassAd, ParseError
 from roost.config import Config, ConfigError
 from roost.model.claims import ClaimKind

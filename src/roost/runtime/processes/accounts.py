@@ -8,9 +8,10 @@ from __future__ import annotations
 import grp
 import os
 import pwd
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
+
+from roost.base.records import dataclass
 
 
 class NoSuchAccount(LookupError):

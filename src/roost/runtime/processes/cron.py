@@ -15,10 +15,10 @@ import logging
 import os
 import signal
 from collections.abc import Callable, Coroutine
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from roost.base.records import dataclass
 from roost.classad import ClassAd
 from roost.node.cron import ADS_MAX, Autopublish, CronAd, CronJob, CronOutput, CronPlan, Ended, Mode
 from roost.runtime.clock import Clock

@@ -24,10 +24,10 @@ import os
 import re
 import stat
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
+from roost.base.records import dataclass, field
 from roost.classad import ClassAd, ParseError
 from roost.classad.forms import Form, format_ad, parse_ad, parse_ads
 from roost.model.command_line import split_old

@@ -13,10 +13,10 @@ from __future__ import annotations
 
 import logging
 import os
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from roost.base.records import dataclass
 from roost.classad import ClassAd, ParseError, Syntax, parse_expression
 from roost.runtime.processes.cgroup import base_group, mount_of
 

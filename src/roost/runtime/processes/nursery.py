@@ -32,11 +32,11 @@ import socket
 import subprocess
 import sys
 from collections import deque
-from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, Final, Self
 
 import roost
+from roost.base.records import dataclass
 from roost.runtime.processes.cgroup import base_group, make_parent_group, remove_parent_group, remove_unused_groups
 from roost.runtime.processes.family import Family, adopt
 from roost.runtime.processes.memory_control import MemoryControl, find_memory_control

@@ -11,10 +11,10 @@ from __future__ import annotations
 
 import json
 import os
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
+from roost.base.records import dataclass, field
 from roost.runtime.processes.spawn_order import NotStarted, ProcessEnd
 
 #: What the names of records end with.

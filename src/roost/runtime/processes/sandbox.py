@@ -11,11 +11,11 @@ import errno
 import os
 import stat
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import Final, Self
 
+from roost.base.records import dataclass
 from roost.runtime.processes.accounts import Account
 
 #: JOB_EXECDIR_PERMISSIONS to the mode of the directory.

@@ -7,11 +7,11 @@ import hashlib
 import os
 import resource
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
+from roost.base.records import dataclass, field
 from roost.model.starter import StarterHold
 from roost.runtime.processes.accounts import Account
 from roost.runtime.processes.memory_control import MemoryLimit

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Awaitable, Callable, Iterator
-from dataclasses import replace
 from fnmatch import fnmatchcase
 from typing import Any, Final
 
+from roost.base.records import replace
 from roost.runtime.bus.budget import Budget
 from roost.runtime.queue.accounting_store import FIGURES, Kind, Wanted, lines, sums
 from roost.runtime.queue.past_jobs import PastJobs

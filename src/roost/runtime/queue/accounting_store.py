@@ -11,7 +11,6 @@ to be in it.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any, Final, NamedTuple
 
@@ -33,6 +32,7 @@ from sqlalchemy import (
     select,
 )
 
+from roost.base.records import dataclass
 from roost.model.cell_accounting import AccountingRecord
 
 _METADATA: Final = MetaData()

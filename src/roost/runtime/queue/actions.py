@@ -15,9 +15,9 @@ import itertools
 import time
 from collections import Counter
 from collections.abc import Collection, Iterator
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
+from roost.base.records import replace
 from roost.runtime.bus.budget import SIGN_OF_LIFE_S
 from roost.schedd import events as ev
 from roost.schedd.commands import ABSENT

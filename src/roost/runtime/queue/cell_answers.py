@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
+from roost.base.records import replace
 from roost.classad import ClassAd
 from roost.classad.values import fold
 from roost.model.audit import AuditKind, AuditRecord, Effect, clipped, some

@@ -8,12 +8,12 @@ kept beside the texts, for they change without another revision.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
 import msgspec
 from sqlalchemy import Column, Connection, Float, Integer, MetaData, Table, Text, delete, func, insert, select
 
+from roost.base.records import dataclass, field
 from roost.model.cell_usage import Owner, Used
 
 _METADATA: Final = MetaData()

@@ -17,9 +17,9 @@ import time
 from collections import deque
 from collections.abc import Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from typing import Any, Final, TypeVar
 
+from roost.base.records import replace
 from roost.config import Config, ConfigError
 from roost.config.access import access
 from roost.config.in_force import configuration_record

@@ -13,9 +13,9 @@ import asyncio
 import json
 import logging
 from collections.abc import Callable
-from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
+from roost.base.records import replace
 from roost.config import Config
 from roost.runtime.bus.client import BusError, Handler
 from roost.runtime.home import Home

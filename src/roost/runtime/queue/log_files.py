@@ -14,9 +14,9 @@ import errno
 import logging
 import os
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Final
 
+from roost.base.records import dataclass
 from roost.model.codes import HoldCode
 from roost.runtime.files.deputies import Deputies
 from roost.runtime.files.deputy.hands import Hands

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -38,6 +37,7 @@ from sqlalchemy import (
     update,
 )
 
+from roost.base.records import dataclass
 from roost.classad import ClassAd
 from roost.model.cell_accounting import AccountingRecord
 from roost.model.cell_usage import Owner, Used

@@ -9,10 +9,10 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
+from roost.base.records import dataclass, replace
 from roost.dag import Dag
 from roost.model.command_line import environment_to_raw, join_raw, quote
 from roost.model.compatible import CONDOR_VERSION

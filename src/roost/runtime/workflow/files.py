@@ -7,11 +7,11 @@ import fcntl
 import itertools
 import os
 import time
-from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 from typing import Final, Literal, NamedTuple
 
+from roost.base.records import dataclass
 from roost.runtime.files.bounded_text import bounded_text
 from roost.runtime.files.whole_files import write_first, write_whole
 from roost.runtime.processes.shepherd.processes import boot_id, is_alive, start_of

@@ -16,10 +16,10 @@ import os
 import signal
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final, Protocol
 
+from roost.base.records import dataclass, field, replace
 from roost.dag import Dag, ScriptPoint
 from roost.dag import orders as o
 from roost.dag.run import Run, Settings, Step

@@ -6,10 +6,10 @@ import contextlib
 import os
 import signal
 import subprocess
-from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Final
 
+from roost.base.records import dataclass
 from roost.dag import Node, Script, ScriptPoint
 
 #: Exit status of a script that cannot be started.

@@ -6,9 +6,9 @@ before its queue statement.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 
+from roost.base.records import dataclass
 from roost.config import Config
 from roost.config.not_text import joined
 from roost.dag import Node, NodeKind

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator
 from typing import ClassVar, Final, Self
 
+from roost.base.records import dataclass, field
 from roost.classad import ClassAd, Value
-from roost.classad.records import dataclass, field
 from roost.schedd.event_log.base import Event, after, given
 from roost.schedd.event_log.parts import (
     Bill,

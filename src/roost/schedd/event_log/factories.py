@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from enum import IntEnum
 from typing import ClassVar, Self
 
+from roost.base.records import dataclass
 from roost.classad import Value
-from roost.classad.records import dataclass
 from roost.schedd.event_log.base import NOTE, Event, Submission, WithReason, given
 from roost.schedd.event_log.parts import Lines, LogFormatError, one_line
 

@@ -21,8 +21,8 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import ClassVar, Final, Self, TypeAlias
 
+from roost.base.records import dataclass
 from roost.classad import ClassAd, Value
-from roost.classad.records import dataclass
 from roost.schedd.event_log.base import Event
 from roost.schedd.event_log.endings import JobEvicted, JobTerminated, NodeTerminated, PostScriptTerminated
 from roost.schedd.event_log.events import (

@@ -10,8 +10,8 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Final
 
+from roost.base.records import dataclass, field
 from roost.classad import ClassAd, Value
-from roost.classad.records import dataclass, field
 
 _USAGE: Final = re.compile(r"Usr (\d+) (\d+):(\d+):(\d+), Sys (\d+) (\d+):(\d+):(\d+)")
 _DAY_S: Final = 86_400

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator
 from typing import ClassVar, Final, Self
 
+from roost.base.records import dataclass
 from roost.classad import ClassAd, ParseError, Syntax, Value, evaluate, parse_expression, unparse_value
-from roost.classad.records import dataclass
 from roost.schedd.event_log.base import NOTE, Event, after, given
 from roost.schedd.event_log.parts import Lines, LogFormatError, one_line
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from roost.classad.late import late
+from roost.base.late import late
 
 if TYPE_CHECKING:
     from roost.schedd.submit.diagnostics import CODES, SubmitCode

@@ -9,8 +9,8 @@ import re
 from collections.abc import Callable
 from typing import Final
 
+from roost.base.records import dataclass
 from roost.classad import Expr, ParseError, Syntax, parse_expression
-from roost.classad.records import dataclass
 from roost.classad.syntax import Literal
 from roost.schedd.submit.diagnostics import SubmitCode
 from roost.schedd.submit.job import Job

@@ -6,9 +6,9 @@ import random
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from roost.base.records import dataclass, field, replace
 from roost.classad import Expr, FixedWorld
 from roost.classad.ad import Cell
-from roost.classad.records import dataclass, field, replace
 from roost.config import CommandResult, Span
 from roost.config.expand import Found
 from roost.config.expressions import constant_value, parsed

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
+from roost.base.records import replace
 from roost.classad import ClassAd, parse_expression
 from roost.classad.ad import Cell, cell_of
-from roost.classad.records import replace
 from roost.classad.unparse import item_node, unparse
 from roost.config.expand import Found
 from roost.config.limits import DEFAULT_LIMITS

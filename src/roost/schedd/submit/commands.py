@@ -8,7 +8,7 @@ from __future__ import annotations
 from enum import Enum
 from typing import Final
 
-from roost.classad.records import dataclass
+from roost.base.records import dataclass
 
 
 class Kind(Enum):

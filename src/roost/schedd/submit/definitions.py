@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from roost.classad.records import dataclass
+from roost.base.records import dataclass
 from roost.config import Origin, Span
 from roost.config.expand import Found
 from roost.config.limits import DEFAULT_LIMITS

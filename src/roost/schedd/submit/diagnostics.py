@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from enum import StrEnum
 from typing import Final
 
-from roost.classad.records import dataclass, field, replace
+from roost.base.records import dataclass, field, replace
 from roost.config import Code, Diagnostic, Severity, Span
 
 

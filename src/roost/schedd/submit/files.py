@@ -5,7 +5,7 @@ from __future__ import annotations
 import posixpath
 from typing import Final
 
-from roost.classad.records import dataclass
+from roost.base.records import dataclass
 from roost.schedd.submit.diagnostics import SubmitCode
 from roost.schedd.submit.job import Job, listed, unquoted
 from roost.schedd.submit.program import container_of, is_local

@@ -13,8 +13,8 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import Protocol
 
+from roost.base.records import dataclass, field
 from roost.classad import FixedWorld, World
-from roost.classad.records import dataclass, field
 from roost.config import CommandResult
 from roost.config.expressions import constant_value, parsed
 

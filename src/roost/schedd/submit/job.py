@@ -10,9 +10,9 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any, Final, TypeVar
 
+from roost.base.records import dataclass, field
 from roost.classad import UNDEFINED, ClassAd, Expr, FixedWorld, ParseError, Syntax, Value, evaluate, parse_expression
 from roost.classad.ad import Cell, cell_of
-from roost.classad.records import dataclass, field
 from roost.classad.syntax import Literal
 from roost.config import Definition, Severity, Span
 from roost.schedd.submit.diagnostics import Findings, SubmitCode

@@ -14,7 +14,7 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
-from roost.classad.records import dataclass, field
+from roost.base.records import dataclass, field
 from roost.config import Limits, Span
 from roost.config.expand import Expander, Found
 from roost.config.functions import FunctionFailed, file_parts

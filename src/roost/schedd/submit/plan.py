@@ -19,9 +19,9 @@ from bisect import bisect_right
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
+from roost.base.records import dataclass, field, replace
 from roost.classad import ClassAd, ClassAdError
 from roost.classad.ad import Cell
-from roost.classad.records import dataclass, field, replace
 from roost.classad.values import fold
 from roost.schedd.submit.batch import Batch, same
 from roost.schedd.submit.batch_data import batch_from_data, batch_to_data, cell_from_data, cell_to_data

@@ -6,8 +6,8 @@ import posixpath
 from collections.abc import Mapping
 from typing import Final
 
+from roost.base.records import dataclass, replace
 from roost.classad.ad import Cell
-from roost.classad.records import dataclass, replace
 from roost.config import Definition, Diagnostic, Severity, Span
 from roost.config.expand import Found
 from roost.config.limits import DEFAULT_LIMITS

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from fnmatch import fnmatchcase
 from typing import Final
 
-from roost.classad.records import dataclass
+from roost.base.records import dataclass
 from roost.model.command_line import (
     CommandLineError,
     environment_from_submit,

@@ -16,7 +16,7 @@ import re
 from collections.abc import Callable, Iterable
 from typing import Final
 
-from roost.classad.records import dataclass
+from roost.base.records import dataclass
 from roost.config import Span
 from roost.config.expressions import ExpressionProblem
 from roost.schedd.submit.diagnostics import Findings, SubmitCode

@@ -6,8 +6,8 @@ import math
 import re
 from typing import Final
 
+from roost.base.records import dataclass
 from roost.classad import Expr
-from roost.classad.records import dataclass
 from roost.schedd.submit.diagnostics import SubmitCode
 from roost.schedd.submit.job import Job
 

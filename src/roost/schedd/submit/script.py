@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
-from roost.classad.records import dataclass, field
+from roost.base.records import dataclass, field
 from roost.config import Definition, Origin, Span
 from roost.config.diagnostics import Code
 from roost.config.expand import Found

@@ -11,9 +11,9 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
+from roost.base.records import dataclass
 from roost.classad import UNDEFINED
 from roost.classad.ad import Cell
-from roost.classad.records import dataclass
 from roost.schedd.owned import NOT_DESCRIBED, ZERO_SECONDS, ZEROES
 from roost.schedd.submit import ending, files, matching, program, requests
 from roost.schedd.submit.commands import SIMPLE, Command, Kind

@@ -14,9 +14,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
+from roost.base.records import dataclass, replace
 from roost.classad.ad import Cell
 from roost.classad.forms import Form, format_ad
-from roost.classad.records import dataclass, replace
 from roost.config import Code, Config, ConfigError, Diagnostic, Origin, Severity, Span
 from roost.config.expressions import ExpressionProblem
 from roost.config.not_text import nature

@@ -12,10 +12,10 @@ from collections.abc import Callable, Mapping, Sequence
 from enum import Enum
 from typing import Final
 
+from roost.base.records import dataclass
 from roost.classad import ParseError, Syntax, parse_expression
 from roost.classad.ad import Cell
 from roost.classad.expr import expression_later
-from roost.classad.records import dataclass
 from roost.classad.syntax import AdNode, Literal
 
 #: A word that no quoting, list or path treats in a special way.

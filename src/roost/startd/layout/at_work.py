@@ -13,11 +13,11 @@ A dynamic slot has all of its parent's swap, which is then not divided, unless i
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from math import floor
 from typing import Final, Self
 
+from roost.base.records import dataclass, field, replace
 from roost.classad import Expr
 from roost.model.resources import (
     CPUS,

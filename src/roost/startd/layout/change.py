@@ -16,8 +16,8 @@ than the machine was started with, its slots stay as they are until it is starte
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 
+from roost.base.records import dataclass, replace
 from roost.config import Config, ConfigError
 from roost.model.resources import Denied
 from roost.model.slots import HostReading, MachineResources, SlotShape

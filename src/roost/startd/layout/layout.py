@@ -14,10 +14,10 @@ What it does not do: make dynamic slots, or keep account of what is claimed. See
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final
 
+from roost.base.records import dataclass
 from roost.config import Code, Config, ConfigError
 from roost.config.diagnostics import diagnostic
 from roost.model.resources import CPUS, DISK, MEMORY, SWAP

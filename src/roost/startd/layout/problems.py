@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 
+from roost.base.records import dataclass
 from roost.config import ConfigError, Span
 
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from typing import Final
 
+from roost.base.records import dataclass, replace
 from roost.classad import ClassAd, Expr, ParseError, Syntax, Value, parse_expression
 from roost.config import Code, Config, ConfigError, Diagnostic, Span
 from roost.config.diagnostics import diagnostic

@@ -15,11 +15,11 @@ met is found at once; an unmet slot takes what there is of the resources that it
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from fractions import Fraction
 from math import ceil, floor
 from typing import Final, assert_never
 
+from roost.base.records import dataclass, field
 from roost.model.resources import CPUS, DISK, MEMORY, SWAP, Amount, shown
 from roost.model.slots import MachineResources, SlotKind
 from roost.startd.layout.problems import Unmet

@@ -15,11 +15,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from enum import Enum
 from fractions import Fraction
 from typing import Final, TypeAlias
 
+from roost.base.records import dataclass, field
 from roost.classad import Expr, ParseError, Syntax, parse_expression
 from roost.config import Span
 from roost.model.resources import CPUS, DISK, MEMORY, SWAP

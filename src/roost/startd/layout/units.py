@@ -13,8 +13,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
+from roost.base.records import dataclass
 from roost.classad import ClassAd, Expr, FixedWorld, evaluate, parse_expression
 from roost.classad.values import fold
 from roost.model.slots import CustomResource, MachineResources

@@ -14,9 +14,9 @@ State, claim and policy are the state machine's: it lays them over this ad. What
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import Any, Final
 
+from roost.base.records import dataclass, field
 from roost.classad import ClassAd, Expr, parse_expression
 from roost.config import Config
 from roost.model.compatible import CONDOR_VERSION

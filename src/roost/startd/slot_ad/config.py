@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
+from roost.base.records import dataclass
 from roost.classad import Expr, ParseError, Syntax, parse_expression
 from roost.config import Config, Span
 from roost.config.scope import DEFAULT_SPAN

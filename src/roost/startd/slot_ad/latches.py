@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from roost.base.records import dataclass, field
 from roost.classad import ClassAd, Expr, Value, World
 from roost.classad.ad import MISSING
-from roost.classad.records import dataclass, field
 from roost.classad.values import fold
 
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from typing import Any, Final, TypeAlias
 
+from roost.base.records import dataclass
 from roost.classad.functions.match_limit import MatchLimit, StepLimit
 from roost.classad.functions.pcre.nodes import (
     UNBOUNDED,
@@ -44,7 +45,6 @@ from roost.classad.functions.pcre.translator import (
     set_text,
 )
 from roost.classad.limits import REGEX_STEPS_MAX
-from roost.classad.records import dataclass
 
 #: States that wait to be tried; beyond: MatchLimit.
 _WAITING_MAX: Final = 200_000

@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import Enum, StrEnum
 from typing import Final, TypeAlias
 
-from roost.classad.records import dataclass, field
+from roost.base.records import dataclass, field
 
 #: Repeats without an upper bound.
 UNBOUNDED: Final = -1

@@ -20,6 +20,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from roost.base.records import replace
 from roost.classad.functions.pcre.nodes import (
     UNBOUNDED,
     At,
@@ -51,7 +52,6 @@ from roost.classad.functions.pcre.sets import (
     Options,
     SetReader,
 )
-from roost.classad.records import replace
 
 #: Bytes of a pattern; longer ones are too large for PCRE2 as well.
 PATTERN_BYTES_MAX: Final = 64 * 1024

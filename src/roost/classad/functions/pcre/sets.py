@@ -9,8 +9,8 @@ import re
 import unicodedata
 from typing import Final
 
+from roost.base.records import dataclass
 from roost.classad.functions.pcre.nodes import Bytes, PatternError
-from roost.classad.records import dataclass
 
 ANY_BYTE: Final = frozenset(range(256))
 _DIGIT: Final = frozenset(b"0123456789")

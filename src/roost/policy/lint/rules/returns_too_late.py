@@ -25,8 +25,8 @@ Instead::
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
+from roost.base.records import replace
 from roost.policy.lint.findings import Severity
 from roost.policy.lint.pool import Pool
 from roost.policy.lint.registry import Hit, pool_rule

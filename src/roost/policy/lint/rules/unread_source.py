@@ -16,8 +16,8 @@ Instead::
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
+from roost.base.records import replace
 from roost.config import Code
 from roost.policy.lint.findings import Severity
 from roost.policy.lint.forwarded import forwarded

@@ -20,8 +20,8 @@ Instead::
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
+from roost.base.records import replace
 from roost.config import Code
 from roost.config import Severity as ConfigSeverity
 from roost.policy.lint.findings import Severity

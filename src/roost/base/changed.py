@@ -2,14 +2,15 @@
 
 How it works: a value is copied, field by field, into a mutable twin of its class that is laid out alike; the twin is
 changed, and then made one of the frozen class. Neither `__init__` nor `__post_init__` is called. The function that
-copies is written out for each class, as `dataclasses` itself writes `__init__`. New values are made in the same way.
+copies is written out for each class, as its `__init__` is. New values are made in the same way.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import MISSING, fields
 from typing import Any, Final, ParamSpec, TypeVar
+
+from roost.base.records import MISSING, shape_of
 
 T = TypeVar("T")
 P = ParamSpec("P")
@@ -29,7 +30,7 @@ def changed(value: T, changes: Mapping[str, Any]) -> T:
 
 def _copier(kind: type[Any]) -> Callable[[Any, Mapping[str, Any]], Any]:
     """A function that copies a value of a class with changes. Raises TypeError for other classes."""
-    names = tuple(each.name for each in fields(kind))
+    names = tuple(shape_of(kind).fields)
     twin = _twin(kind)
     lines = [
         "def copied(value, changes):",
@@ -51,7 +52,7 @@ def changer(kind: type[T], *names: str) -> Callable[..., T]:
 
     Raises TypeError for a name that is not a field, and for other classes than `changed` takes.
     """
-    known: list[str] = [each.name for each in fields(kind)]  # type: ignore[arg-type]
+    known = list(shape_of(kind).fields)
     if not set(names) <= set(known):
         raise TypeError(f"{kind.__name__} lacks some of the fields {', '.join(names)}")
     others = [name for name in known if name not in names]
@@ -75,18 +76,19 @@ def maker(kind: Callable[P, T]) -> Callable[P, T]:
     Raises TypeError for other classes, and for those whose fields are not all keywords or need more than a default.
     """
     assert isinstance(kind, type)
-    of_it = fields(kind)
+    shape = shape_of(kind)
     if hasattr(kind, "__post_init__") or any(
-        not each.kw_only or not each.init or each.default_factory is not MISSING for each in of_it
+        name not in shape.named or not told.init or told.default_factory is not MISSING
+        for name, told in shape.fields.items()
     ):
         raise TypeError(f"{kind.__name__} needs its own __init__")
     given: dict[str, Any] = {"twin": _twin(kind), "kind": kind}
-    given |= {f"default_{each.name}": each.default for each in of_it}
-    names = (each.name if each.default is MISSING else f"{each.name}=default_{each.name}" for each in of_it)
+    given |= {f"default_{name}": told.default for name, told in shape.fields.items()}
+    names = (name if told.default is MISSING else f"{name}=default_{name}" for name, told in shape.fields.items())
     lines = [
         f"def make(*, {', '.join(names)}):",
         " made = twin()",
-        *(f" made.{each.name} = {each.name}" for each in of_it),
+        *(f" made.{name} = {name}" for name in shape.fields),
         " made.__class__ = kind",
         " return made",
     ]
@@ -99,7 +101,7 @@ def _twin(kind: type[Any]) -> type[Any]:
     """A class that is laid out like a frozen one, and is not frozen. Raises TypeError for other classes."""
     if kind.__bases__ != (object,) or "__slots__" not in vars(kind):
         raise TypeError(f"{kind.__name__} is not a slotted dataclass without bases")
-    return type(f"{kind.__name__}InTheMaking", (), {"__slots__": tuple(each.name for each in fields(kind))})
+    return type(f"{kind.__name__}InTheMaking", (), {"__slots__": tuple(shape_of(kind).fields)})
 
 
 _COPIES: Final[dict[type[Any], Callable[[Any, Mapping[str, Any]], Any]]] = {}

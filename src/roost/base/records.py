@@ -1,4 +1,4 @@
-"""Dataclasses whose methods are made when they are first needed, for modules that every command imports.
+"""The dataclasses of all rooms: their methods are made when they are first needed.
 
 `dataclass` and `field` mean what those of the standard library mean, for the forms that are used here: classes with
 slots, frozen or not, with positional or keyword-only fields. The standard library's writes and compiles half a dozen
@@ -7,42 +7,44 @@ classes and makes objects of a third of them. Here the constructor is compiled w
 other methods are shared. What the module `dataclasses` does with a class (`fields`, `replace`, `asdict`) works, and
 imports it then.
 
-Left out, and refused: ``slots=False``, `InitVar`, `KW_ONLY`, ordering, bases that are the standard
-library's.
+Left out, and refused: `InitVar`, `KW_ONLY`, bases that are the standard library's.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from operator import attrgetter
+from collections.abc import Callable, Mapping
+from operator import attrgetter, ge, gt, le, lt
 from reprlib import recursive_repr
 from typing import Any, Final, NamedTuple, TypeVar, dataclass_transform, overload
 
 _C = TypeVar("_C", bound=type)
 _R = TypeVar("_R")
-_MISSING: Final[Any] = type("_Missing", (), {"__repr__": lambda self: "<missing>"})()
+#: What a field without a default has.
+MISSING: Final[Any] = type("_Missing", (), {"__repr__": lambda self: "<missing>"})()
 
 
 class _Field(NamedTuple):
     """The description of one field."""
 
-    default: Any = _MISSING
-    default_factory: Any = _MISSING
+    default: Any = MISSING
+    default_factory: Any = MISSING
     compare: bool = True
     repr: bool = True
     init: bool = True
+    metadata: Mapping[str, Any] | None = None
 
 
 def field(
     *,
-    default: Any = _MISSING,
-    default_factory: Any = _MISSING,
+    default: Any = MISSING,
+    default_factory: Any = MISSING,
     compare: bool = True,
     repr: bool = True,
     init: bool = True,
+    metadata: Mapping[str, Any] | None = None,
 ) -> Any:
     """A field that needs more than an annotation and a default."""
-    return _Field(default, default_factory, compare, repr, init)
+    return _Field(default, default_factory, compare, repr, init, metadata)
 
 
 @overload
@@ -51,20 +53,26 @@ def dataclass(cls: _C, /) -> _C: ...
 @overload
 @dataclass_transform(field_specifiers=(field,))
 def dataclass(
-    *, frozen: bool = False, slots: bool = True, kw_only: bool = False, eq: bool = True
+    *, frozen: bool = False, slots: bool = True, kw_only: bool = False, eq: bool = True, order: bool = False
 ) -> Callable[[_C], _C]: ...
 @dataclass_transform(field_specifiers=(field,))
 def dataclass(
-    cls: Any = None, /, *, frozen: bool = False, slots: bool = True, kw_only: bool = False, eq: bool = True
+    cls: Any = None,
+    /,
+    *,
+    frozen: bool = False,
+    slots: bool = True,
+    kw_only: bool = False,
+    eq: bool = True,
+    order: bool = False,
 ) -> Any:
-    """Make a dataclass with slots of a class."""
-    assert slots, "classes without slots are left to the standard library"
+    """Make a dataclass with slots of a class; without `slots` its objects have room for other attributes, too."""
     if cls is None:
-        return lambda cls: _made(cls, frozen, kw_only, eq)
-    return _made(cls, frozen, kw_only, eq)
+        return lambda cls: _made(cls, frozen, kw_only, eq, order, slots)
+    return _made(cls, frozen, kw_only, eq, order, slots)
 
 
-class _Shape(NamedTuple):
+class Shape(NamedTuple):
     """What the methods of a class are made from."""
 
     fields: dict[str, _Field]
@@ -73,14 +81,14 @@ class _Shape(NamedTuple):
     frozen: bool
 
 
-def _made(cls: type, frozen: bool, kw_only: bool, eq: bool) -> type:
+def _made(cls: type, frozen: bool, kw_only: bool, eq: bool, order: bool, slots: bool) -> type:
     base = _shape_of_base(cls)
     assert not base.frozen or frozen, f"{cls}: what grows from a frozen class is frozen"
     own = _own_fields(cls)
     fields = {**base.fields, **own}
-    shape = _Shape(fields, (base.named - set(own)) | (frozenset(own) if kw_only else frozenset()), frozen)
+    shape = Shape(fields, (base.named - set(own)) | (frozenset(own) if kw_only else frozenset()), frozen)
     body = {name: value for name, value in cls.__dict__.items() if name not in ("__dict__", "__weakref__", *own)}
-    body["__slots__"] = tuple(name for name in own if name not in base.fields)
+    body["__slots__"] = (*(name for name in own if name not in base.fields), *(() if slots else ("__dict__",)))
     body["__match_args__"] = tuple(name for name in fields if name not in shape.named)
     body["__record_shape__"] = shape
     body["__dataclass_fields__"] = _FIELDS
@@ -88,6 +96,8 @@ def _made(cls: type, frozen: bool, kw_only: bool, eq: bool) -> type:
     body.setdefault("__repr__", _repr)
     if eq:
         _compare_by_fields(body, fields, frozen)
+    if order:
+        _order_by_fields(body, fields)
     if frozen:
         body |= {"__setattr__": _no_set, "__delattr__": _no_delete, "__getstate__": _state, "__setstate__": _restore}
     made = type(cls)(cls.__name__, cls.__bases__, body)
@@ -95,14 +105,22 @@ def _made(cls: type, frozen: bool, kw_only: bool, eq: bool) -> type:
     return made
 
 
-def _shape_of_base(cls: type) -> _Shape:
+def shape_of(kind: type[Any]) -> Shape:
+    """What a class was made from. Raises TypeError for one that `dataclass` did not make."""
+    shape = kind.__dict__.get("__record_shape__")
+    if not isinstance(shape, Shape):
+        raise TypeError(f"{kind.__name__} is not a record")
+    return shape
+
+
+def _shape_of_base(cls: type) -> Shape:
     for base in cls.__mro__[1:]:
         shape = base.__dict__.get("__record_shape__")
         if shape is not None:
-            assert isinstance(shape, _Shape)
+            assert isinstance(shape, Shape)
             return shape
         assert "__dataclass_fields__" not in base.__dict__, f"{base} is a dataclass of the standard library"
-    return _Shape({}, frozenset(), False)
+    return Shape({}, frozenset(), False)
 
 
 def _own_fields(cls: type) -> dict[str, _Field]:
@@ -112,7 +130,7 @@ def _own_fields(cls: type) -> dict[str, _Field]:
         if text.startswith(("ClassVar", "typing.ClassVar")):
             continue
         assert "InitVar" not in text and "KW_ONLY" not in text, f"{cls}: {text}"
-        given = cls.__dict__.get(name, _MISSING)
+        given = cls.__dict__.get(name, MISSING)
         fields[name] = given if isinstance(given, _Field) else _Field(given)
     return fields
 
@@ -136,19 +154,19 @@ def _first_init(self: Any, *args: Any, **given: Any) -> None:
 
 
 def _init_of(cls: type) -> Callable[..., None]:
-    shape: _Shape = cls.__dict__["__record_shape__"]
-    known: dict[str, Any] = {"MISSING": _MISSING}
+    shape: Shape = cls.__dict__["__record_shape__"]
+    known: dict[str, Any] = {"MISSING": MISSING}
     positional: list[str] = []
     named: list[str] = []
     stores: list[str] = []
     sets: list[str] = []
     for name, told in shape.fields.items():
         argument = value = name
-        if told.default_factory is not _MISSING:
+        if told.default_factory is not MISSING:
             known[f"make_{name}"] = told.default_factory
             argument = f"{name}=MISSING"
             value = f"make_{name}() if {name} is MISSING else {name}" if told.init else f"make_{name}()"
-        elif told.default is not _MISSING:
+        elif told.default is not MISSING:
             known[f"default_{name}"] = told.default
             argument = f"{name}=default_{name}"
             value = name if told.init else f"default_{name}"
@@ -163,7 +181,7 @@ def _init_of(cls: type) -> Callable[..., None]:
             stores.append(f" store_{name}(self, {value})")
     if not shape.frozen:
         stores = sets
-    elif cls.__bases__ == (object,) and len(sets) >= _BY_TWIN_MIN:
+    elif cls.__bases__ == (object,) and len(sets) >= _BY_TWIN_MIN and "__dict__" not in cls.__dict__["__slots__"]:
         # While it is made it is of a class that is laid out alike and lets its fields be set: that is much faster.
         known |= {"_become": _CLASS.__set__, "_cls": cls}
         known["_twin"] = type(f"{cls.__name__}InTheMaking", (), {"__slots__": tuple(shape.fields)})
@@ -206,6 +224,16 @@ def _compare_by_fields(body: dict[str, Any], fields: dict[str, _Field], frozen: 
         body["__hash__"] = (lambda self: hash(key(self))) if frozen else None
 
 
+def _order_by_fields(body: dict[str, Any], fields: dict[str, _Field]) -> None:
+    key = _key([name for name, told in fields.items() if told.compare])
+    for name, compare in (("__lt__", lt), ("__le__", le), ("__gt__", gt), ("__ge__", ge)):
+        body[name] = _ordered(key, compare)
+
+
+def _ordered(key: Callable[[Any], Any], compare: Callable[[Any, Any], bool]) -> Callable[[Any, Any], Any]:
+    return lambda self, other: compare(key(self), key(other)) if other.__class__ is self.__class__ else NotImplemented
+
+
 def _key(names: list[str]) -> Callable[[Any], tuple[Any, ...]]:
     """The fields of an object as a tuple."""
     if len(names) > 1:
@@ -243,7 +271,7 @@ def _restore(self: Any, state: list[Any]) -> None:
 
 def replace(record: _R, /, **changes: Any) -> _R:
     """The same but for some fields."""
-    shape: _Shape = type(record).__record_shape__  # type: ignore[attr-defined]
+    shape: Shape = type(record).__record_shape__  # type: ignore[attr-defined]
     return type(record)(**({name: getattr(record, name) for name, told in shape.fields.items() if told.init} | changes))
 
 
@@ -253,7 +281,7 @@ class _Fields:
     def __get__(self, instance: object, owner: type) -> dict[str, Any]:
         import dataclasses
 
-        shape: _Shape = owner.__record_shape__  # type: ignore[attr-defined]
+        shape: Shape = owner.__record_shape__  # type: ignore[attr-defined]
         made: Any = dataclasses.make_dataclass(
             owner.__name__,
             [(name, Any, _standard(told)) for name, told in shape.fields.items()],
@@ -269,10 +297,10 @@ class _Fields:
 def _standard(told: _Field) -> Any:
     import dataclasses
 
-    more = {} if told.default is _MISSING else {"default": told.default}
-    if told.default_factory is not _MISSING:
+    more = {} if told.default is MISSING else {"default": told.default}
+    if told.default_factory is not MISSING:
         more = {"default_factory": told.default_factory}
-    return dataclasses.field(compare=told.compare, repr=told.repr, init=told.init, **more)
+    return dataclasses.field(compare=told.compare, repr=told.repr, init=told.init, metadata=told.metadata, **more)
 
 
 _FIELDS: Final = _Fields()

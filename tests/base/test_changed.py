@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import FrozenInstanceError, dataclass, field, replace
+from dataclasses import FrozenInstanceError
 
 import pytest
 
-from roost.model.changed import changed, maker
+from roost.base.changed import changed, maker
+from roost.base.records import dataclass, field, replace
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import functools
 import pickle
 import sys
 from dataclasses import FrozenInstanceError
@@ -11,7 +12,7 @@ from typing import Any, ClassVar
 
 import pytest
 
-from roost.classad import records
+from roost.base import records
 
 
 @records.dataclass(frozen=True, slots=True, kw_only=True)
@@ -174,3 +175,42 @@ def test_a_record_made_near_the_limit_of_recursion_is_too_deep_and_nothing_else(
         except RecursionError:
             outcomes.add("too deep")
     assert outcomes == {"made", "too deep"}
+
+
+@records.dataclass(frozen=True, slots=True, order=True)
+class Place:
+    """One that has an order."""
+
+    line: int
+    column: int = records.field(default=1, metadata={"unit": "characters"})
+    said: str = records.field(default="", compare=False)
+
+
+@records.dataclass(frozen=True, slots=False, kw_only=True)
+class Counted:
+    """One with room for what is found out once."""
+
+    texts: tuple[str, ...]
+    more: int = 0
+    most: int = 9
+
+    @functools.cached_property
+    def count(self) -> int:
+        """How many texts there are."""
+        return len(self.texts) + self.more
+
+
+def test_records_have_an_order_where_they_are_to() -> None:
+    assert sorted([Place(2, 1), Place(1, 9, "b"), Place(1, 3)]) == [Place(1, 3), Place(1, 9), Place(2, 1)]
+    assert Place(1, 1) <= Place(1, 1, "other") and Place(2, 0) > Place(1, 7) and Place(1, 1) >= Place(1, 0)
+    with pytest.raises(TypeError):
+        assert Place(1) < (2, 1)  # type: ignore[operator]
+    assert {each.name: dict(each.metadata) for each in dataclasses.fields(Place)}["column"] == {"unit": "characters"}
+
+
+def test_records_may_have_room_for_more() -> None:
+    found = Counted(texts=("a", "b"), more=1)
+    assert (found.count, found.count, found) == (3, 3, Counted(texts=("a", "b"), more=1))
+    assert records.replace(found, texts=()).count == 1
+    with pytest.raises(FrozenInstanceError):
+        found.more = 2  # type: ignore[misc]
