@@ -266,6 +266,9 @@ def test_a_preemption_for_one_of_several_jobs_names_none_of_them(count: int) -> 
 def test_an_error_in_a_matching_expression_counts_pairs() -> None:
     slots = [slot(f"s{number}") for number in range(4)]
     text = 'NEGOTIATOR_PE_RESOURCE_EXPR = TARGET.RequestMemory < "x"'
-    plan, _, settings, _ = cycle(text, slots, demand("ann@x", (job(), 1)))
-    (record,) = [each for each in recurring(plan.causes.items(), settings, NOW) if each.kind is AuditKind.POLICY_ERROR]
-    assert (record.count, record.reason) == (4, "pairs of a job and a slot for which the expression is ERROR")
+    plan, _, settings, _ = cycle(
+        text, slots, demand("ann@x", (job(), 1)), demand("bob@x", (job(RequestMemory=3), 1), first=2)
+    )
+    wrong = [each for each in recurring(plan.causes.items(), settings, NOW) if each.kind is AuditKind.POLICY_ERROR]
+    assert {each.reason for each in wrong} == {"pairs of a job and a slot for which the expression is ERROR"}
+    assert [(each.user, each.count) for each in wrong] == [("ann@x", 4), ("bob@x", 4)]

@@ -138,13 +138,13 @@ class Memory:
         """Folded names of the slot attributes that verdicts and ranks depend on."""
         return self._reach.names | VIEWED | {"requirements", "rank"}
 
-    def of(self, key: Key, ad: ClassAd, job: str = "") -> Known:
+    def of(self, key: Key, ad: ClassAd, job: str = "", submitter: str = "") -> Known:
         """What is known of a request, judging it if nothing is."""
         found = self.known.get(key)
         if found is None:
             assert self._judge is not None
             judge = self._judge
-            verdicts = judge.verdicts(ad, job)
+            verdicts = judge.verdicts(ad, job, submitter)
             self.judged_requests += 1
             found = Known(ad, verdicts, reach=self._reach_for(ad))
             self._bytes += len(verdicts)

@@ -209,7 +209,8 @@ class Floor:
         request = want.request
         known = self.known.get(want.key)
         if known is None:
-            known = self.known[want.key] = self.memory.of(want.key, request.ad, request.job)
+            known = self.memory.of(want.key, request.ad, request.job, party.demand.submitter)
+            self.known[want.key] = known
             allowance = IN_FORCE.get()
             known.too_long |= allowance is not None and allowance.exceeded
         want.causes = {}
@@ -435,9 +436,10 @@ class Floor:
                     known = self.known.get(want.key)
                     if known is not None and self._may_be_vetoed(known):
                         self._note_vetoes(party, want, known, knobs)
-        for (code, name), count in sorted(self.judge.errors.items()):
-            finding = Finding(act=Act.ERROR, knob=knobs[code], kind="job", name=name, count=count, text="is ERROR")
-            self.policy.findings.add(finding)
+        for (code, name, user), count in sorted(self.judge.errors.items()):
+            self.policy.findings.add(
+                Finding(act=Act.ERROR, knob=knobs[code], kind="job", name=name, user=user, count=count, text="is ERROR")
+            )
         self._note_matches(parties)
 
     def _may_be_vetoed(self, known: Known) -> bool:

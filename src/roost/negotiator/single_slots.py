@@ -88,8 +88,9 @@ class Walk(Known):
     """How far the slots were asked for a request."""
 
     key: Key
-    #: What it is called.
+    #: What it is called, and whose it is.
     job: str
+    submitter: str
     #: Rows that were not asked yet.
     rows: Iterator[int]
     #: Those that accept each other with it, best first, and their keys.
@@ -128,13 +129,14 @@ class SingleSlots:
         self.judged_requests = self.judged_slots = 0
         self._walks.clear()
 
-    def of(self, key: Key, ad: ClassAd, job: str = "") -> Walk:
+    def of(self, key: Key, ad: ClassAd, job: str = "", submitter: str = "") -> Walk:
         """What is known of a request."""
         found = self._walks.get(key)
         if found is None:
             self.judged_requests += 1
             unasked = np.full(self._size, UNASKED, np.uint8)
-            found = self._walks[key] = Walk(ad, unasked, key=key, job=job, rows=self.shelf.rows())
+            rows = self.shelf.rows()
+            found = self._walks[key] = Walk(ad, unasked, key=key, job=job, submitter=submitter, rows=rows)
         return found
 
     def _is_steady(self, walk: Walk) -> bool:
@@ -237,7 +239,7 @@ class SingleSlots:
             if not is_true(value):
                 assert self._judge is not None
                 if value is ERROR:
-                    self._judge.note_error(code, walk.job, 1)
+                    self._judge.note_error(code, walk.job, walk.submitter, 1)
                 return noted if policy.log_only else code
         return ACCEPTED
 

@@ -73,8 +73,8 @@ class Judge:
     settings: Settings
     view: SlotView
     world: FixedWorld
-    #: Where the pool's policy was ERROR: (verdict, job or slot) to how often.
-    errors: dict[tuple[int, str], int] = field(default_factory=dict)
+    #: Where the pool's policy was ERROR: (verdict, job or slot, submitter or "") to how often.
+    errors: dict[tuple[int, str, str], int] = field(default_factory=dict)
     #: Whether anything may be preempted for the sake of priority.
     priority_preempts: bool = field(init=False)
     #: The slots' Rank of the request that was asked about last.
@@ -102,8 +102,8 @@ class Judge:
 
     # -- one request, all slots --------------------------------------------------------------------
 
-    def verdicts(self, ad: ClassAd, job: str = "") -> Array:
-        """The verdict on each slot; uint8, shape (rows,). `job` is what errors are noted under."""
+    def verdicts(self, ad: ClassAd, job: str = "", submitter: str = "") -> Array:
+        """The verdict on each slot; uint8, shape (rows,). Errors are noted under `job` and `submitter`."""
         table, view = self.table, self.view
         accepted, accepts = table.sides(ad, self.world)
         if self._open is not None:
@@ -112,9 +112,9 @@ class Judge:
             accepted = np.ones(len(table), bool)
         found = _first_verdicts(accepted, accepts)
         if self._resource is not None:
-            self._impose(found, self._resource.on(ad), POLICY_RESOURCE, NOTED_RESOURCE, job)
+            self._impose(found, self._resource.on(ad), POLICY_RESOURCE, NOTED_RESOURCE, job, submitter)
         if self._job is not None:
-            self._impose(found, self._job.on(ad), POLICY_JOB, NOTED_JOB, job)
+            self._impose(found, self._job.on(ad), POLICY_JOB, NOTED_JOB, job, submitter)
         if self._held is None:
             self._held = view.occupied & view.available
         if (self._held & (found < REFUSED)).any():
@@ -135,11 +135,11 @@ class Judge:
                 self._kept[same] = found
         return found
 
-    def _impose(self, found: Array, result: Result, code: int, noted: int, name: str) -> None:
+    def _impose(self, found: Array, result: Result, code: int, noted: int, name: str, user: str) -> None:
         """Let a condition of the pool's policy forbid what is accepted, and note where it is ERROR."""
         wrong = self._forbid(found, result, code, noted)
         if wrong is not None and (count := int(np.count_nonzero(wrong))):
-            self.note_error(code, name, count)
+            self.note_error(code, name, user, count)
 
     def _forbid(self, found: Array, result: Result, code: int, noted: int) -> Array | None:
         """Change verdicts of what a condition forbids; mask of where it is ERROR, None if it forbids nothing."""
@@ -152,9 +152,9 @@ class Judge:
         wrong: Array = forbidden & (result.state.reshape(found.shape) == Kind.ERROR)
         return wrong
 
-    def note_error(self, code: int, name: str, count: int) -> None:
-        """A condition of the policy was ERROR so often for a job, or a slot."""
-        self.errors[code, name] = self.errors.get((code, name), 0) + count
+    def note_error(self, code: int, name: str, user: str, count: int) -> None:
+        """A condition of the policy was ERROR so often for a user's job, or for a slot."""
+        self.errors[code, name, user] = self.errors.get((code, name, user), 0) + count
 
     def slot_ranks(self, ad: ClassAd) -> Parted:
         """The slots' Rank of a request; what is not a number counts as 0."""
@@ -235,7 +235,7 @@ class Judge:
         if wrong is not None:
             counts = np.count_nonzero(wrong, axis=0)
             for place in np.flatnonzero(counts).tolist():
-                self.note_error(code, self.view.names[rows.item(place)], counts.item(place))
+                self.note_error(code, self.view.names[rows.item(place)], "", counts.item(place))
 
     def _state_in(self, pairs: Pairs, found: Array, rows: Array) -> Array | float:
         """The last row of the key; marks as OCCUPIED the slots that who has them keeps."""
