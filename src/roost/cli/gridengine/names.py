@@ -17,4 +17,5 @@ COMMANDS: Final = {
     "qacct": "qacct",
     "qalter": "qalter",
     "qresub": "qresub",
+    "qquota": "qquota",
 }

@@ -208,6 +208,15 @@ class Quotas:
             found = self._counters[rule.label, apart] = Counter(rule.label, apart, bounds, self._timed)
         return found
 
+    def counters(self, label: str) -> list[tuple[tuple[str, ...], Counter]]:
+        """The counters of a rule that have been needed, with what they count apart, by `FILTERS`."""
+        found = [(apart, one) for (of, apart), one in self._counters.items() if of == label]
+        return sorted(found, key=lambda each: each[0])
+
+    def holds(self, name: str, found: Filter, value: str, groups: tuple[str, ...] = ()) -> bool:
+        """Whether a filter holds a name."""
+        return self._holds(found, value, self._is(name, groups))
+
     def _bound(self, limit: _Limit, host: str) -> float | None:
         if limit.terms is None:
             return limit.number
