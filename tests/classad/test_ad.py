@@ -115,6 +115,17 @@ def test_deleting_what_a_chained_ad_has_hides_it():
     assert cluster["a"] == 1
 
 
+def test_dropping_an_attribute_is_deleting_it_if_it_is_there():
+    ad = ClassAd("[mine = 1; both = 2]")
+    ad.chain_to(ClassAd("[both = 3; theirs = 4]"))
+    for name in ("MINE", "both", "theirs", "nobodys"):
+        ad.drop(name)
+        assert ad.eval(name) is UNDEFINED
+    assert list(ad.cells) == ["both", "theirs"]
+    ad.drop("both")
+    assert "both" in ad
+
+
 def test_an_ad_is_not_chained_to_itself():
     first, second = ClassAd(), ClassAd()
     first.chain_to(second)

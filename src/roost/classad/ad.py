@@ -132,6 +132,14 @@ class ClassAd(MutableMapping[str, Any]):
         if self.own_spellings is not None:
             self.own_spellings.pop(key, None)
 
+    def drop(self, name: str) -> None:
+        """Remove an attribute, as `del` does, if it is there."""
+        key = key_of(name)
+        if self.chained is not None and self.chained.cell(key) is not MISSING:
+            self.put(name, UNDEFINED)
+        elif self.cells.pop(key, MISSING) is not MISSING and self.own_spellings is not None:
+            self.own_spellings.pop(key, None)
+
     def clear(self) -> None:
         """Remove the ad's own attributes; those of a chained ad are seen again."""
         self.cells.clear()
@@ -307,11 +315,14 @@ class ClassAd(MutableMapping[str, Any]):
     def _copy_from(self, other: ClassAd) -> None:
         self.own_spellings = None if other.own_spellings is None else dict(other.own_spellings)
         self.chained = other.chained
-        for key, cell in other.cells.items():
-            if cell.__class__ not in _NO_ADS and isinstance(cell, ClassAd):
+        cells = self.cells = dict(other.cells)
+        if _NO_ADS.issuperset(map(type, cells.values())):
+            return
+        for key, cell in cells.items():
+            if isinstance(cell, ClassAd):
                 cell = cell.copy()
                 cell.scope = self
-            self.cells[key] = cell
+                cells[key] = cell
 
     # -- expressions ---------------------------------------------------------------------------
 

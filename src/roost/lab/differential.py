@@ -21,7 +21,20 @@ from roost.lab.outcome import Outcome
 from roost.lab.worker_pool import RunOptions, WorkerPool
 
 #: Seeds whose differences are known and right, each with the reason.
-EXCUSED: Final[Mapping[int, str]] = {}
+EXCUSED: Final[Mapping[int, str]] = {
+    350: (
+        "jobs of two users take turns every 5 s for minutes: messages take no time on a driven clock, so that usage "
+        "grows faster there, and a turn changes a look at the policy sooner or later"
+    ),
+    397: (
+        "the queue looks at its policies at the very instant of the poll that lets a job go on, and hears of that "
+        "before its look on a driven clock and after it in the simulation"
+    ),
+    422: (
+        "a job that is evicted ends a second before the queue goes away: messages of the simulation take that second, "
+        "and the queue is away"
+    ),
+}
 #: How long a case may take, s of real time.
 LIMIT_S: Final = 600.0
 #: Cases of one call at most.

@@ -187,7 +187,7 @@ class _Cycle:
                     key = (demand.schedd, demand.submitter, request.autocluster)
                     about = request.ad, key, self.ceilings.person(request.ad, demand.submitter)
                     known[request.autocluster] = about
-                wants.append(Want(key=about[1], request=request, person=about[2], left=request.count))
+                wants.append(Want(about[1], request, about[2]))
             party = Party(demand=demand, wants=wants)
             if self.policy.judges_jobs or self.settings.job_constraint is not None:
                 for want in wants:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from typing import Final
 
 import numpy as np
 
@@ -49,15 +50,16 @@ ASKED_MIN = 16
 TOO_LONG = "evaluation-steps"
 
 
-@dataclass(slots=True, kw_only=True)
-class Want:
-    """What is left of a request."""
+#: Never changed: whoever serves a request begins with causes of its own.
+_NO_CAUSES: Final[dict[str, int]] = {}
 
-    key: Key
-    request: Request
-    #: The user that the queue vouches for.
-    person: str
-    left: int = 0
+
+class Want:
+    """What is left of a request.
+
+    A cycle makes one for each request and gives slots to few of them: what most have in common, the class has.
+    """
+
     #: Weight that a job of it is expected to cost.
     weight: float = 1.0
     #: The least weight of a slot, or a part of one, that a ceiling kept from it; infinite for none.
@@ -67,8 +69,15 @@ class Want:
     #: Nothing more is to be had for it in this cycle.
     closed: bool = False
     rejection: Rejection | None = None
-    #: What stood in the way besides verdicts, slots by cause.
-    causes: dict[str, int] = field(default_factory=dict)
+
+    def __init__(self, key: Key, request: Request, person: str) -> None:
+        self.key = key
+        self.request = request
+        #: The user that the queue vouches for.
+        self.person = person
+        self.left = request.count
+        #: What stood in the way besides verdicts, slots by cause. Requests that were not served share one.
+        self.causes: dict[str, int] = _NO_CAUSES
 
     def close(self, rejection: Rejection | None = None) -> None:
         """Close the request: it gets no more slots."""
@@ -170,6 +179,7 @@ class Floor:
         """Give a submitter what it may have; what that costs. A step for each request."""
         schedd, submitter, watch = party.demand.schedd, party.demand.submitter, self.watch
         began, until = watch.elapsed, watch.until(schedd, submitter)
+        exhausted = self._exhausted
         for want in party.wants:
             if want.closed:
                 continue
@@ -179,9 +189,9 @@ class Floor:
                 party.out_of_time = True
                 watch.timed_out += 1
                 break
-            if want.key in self._exhausted:
+            if (rejection := exhausted.get(want.key)) is not None:
                 # An earlier request of the same autocluster was told: in a queue of many kinds of jobs, most are.
-                want.close(self._exhausted[want.key])
+                want.closed, want.rejection = True, rejection
                 continue
             self._serve_in(party, want, ration)
             if not want.left:

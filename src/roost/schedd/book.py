@@ -502,6 +502,12 @@ class Book:
             left = [each for each in left if self._is_ready(each.cluster)]
         return [each for each in left if each.unbounded or self._has_room(self.clusters[each.cluster])]
 
+    def _is_offered(self, group: IdleGroup) -> bool:
+        """Whether jobs of a group that has some may have slots now."""
+        if (self.untried or self.unplaced or self.untold) and not self._is_ready(group.cluster):
+            return False
+        return group.unbounded or self._has_room(self.clusters[group.cluster])
+
     def _is_ready(self, number: int) -> bool:
         """Whether all that comes before jobs of a cluster are offered has been done."""
         return number not in self.untried and number not in self.unplaced and not self.untold.get(number)
@@ -512,8 +518,9 @@ class Book:
 
     def take_idle(self, submitter: str, autocluster: int, *, local: bool = False) -> Job | None:
         """The next idle job of a submitter and an autocluster; it is out of its group then."""
-        for group in self.waiting_for(submitter, local=local):
-            if group.autocluster == autocluster:
+        offers = self._offers_beside if local else self._offers
+        for group in offers.get(submitter, ()):
+            if group.autocluster == autocluster and group.count > 0 and self._is_offered(group):
                 proc = group.take()
                 if proc is not None:
                     return self.clusters[group.cluster].job(proc)

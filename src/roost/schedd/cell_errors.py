@@ -23,8 +23,11 @@ FAILURES: Final = (7, 8, 9, 10, 11, 12, 13, 14, 15)
 
 def note_error(turn: Turn, holder: Holder, job: Job, event: RunEnded) -> None:
     """A run has ended: its queue instance may be in error now."""
-    task, reason = job.ad.get("CellTask"), event.attributes.get("CellErrorReason")
-    if not reason or event.attributes.get("CellFailed") not in FAILURES or not isinstance(task, ClassAd):
+    reason = event.attributes.get("CellErrorReason")
+    if not reason or event.attributes.get("CellFailed") not in FAILURES:
+        return
+    task = job.ad.get("CellTask")
+    if not isinstance(task, ClassAd):
         return
     instance = str(task.get("Instance", ""))
     queue, _, host = instance.partition("@")

@@ -23,8 +23,8 @@ _GIB = 2**30
 
 def charge(turn: Turn, holder: Holder, job: Job, run: str, at: float, said: ClassAd) -> None:
     """Charge the account of a job with what its present run has used until `at`, of which `said` tells."""
-    task = job.ad.get(TASK)
-    if not holder.cell or not isinstance(task, ClassAd):
+    task = job.ad.get(TASK) if holder.cell else None
+    if not isinstance(task, ClassAd):
         return
     accounts = holder.usage
     used = _reserved(job, task, min(at, turn.now)) if accounts.rules.reserved else _measured(said)

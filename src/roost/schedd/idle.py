@@ -77,6 +77,8 @@ class IdleGroup:
 
     def first(self) -> int | None:
         """The first idle job; None if there is none."""
+        if not self._back and self._fresh_from < self._fresh_until and self._is_idle(self._fresh_from, self):
+            return self._fresh_from
         while self._back and not self._is_idle(self._back[0], self):
             heapq.heappop(self._back)
         while self._fresh_from < self._fresh_until and not self._is_idle(self._fresh_from, self):
@@ -192,7 +194,10 @@ class Autoclusters:
     def of(self, ad: ClassAd) -> int:
         """The autocluster of a job."""
         told: list[tuple[str, type, Any]] = []
-        for name, cell in sorted(self.cells(ad).items(), key=_name_of):
+        cells = self.cells(ad)
+        # What expressions reach stands behind the names, which are sorted.
+        in_order = len(cells) == len(self._names)
+        for name, cell in cells.items() if in_order else sorted(cells.items(), key=_name_of):
             if cell is not MISSING:
                 kind = cell.__class__
                 told.append((name, kind, cell if kind in _COMPARED else _comparable(cell)))

@@ -73,7 +73,7 @@ def begun(ad: ClassAd, *, held: bool) -> None:
     """Take from a submitted ad what the queue keeps, and begin with what a job has to which nothing has happened."""
     unfit = NOT_SUBMITTED if held else NOT_SUBMITTED | _HOLD
     for key in unfit.intersection(ad.cells):
-        del ad[key]
+        ad.drop(key)
     if not held:
-        ad["JobStatus"] = int(JobStatus.IDLE)
+        ad.put("JobStatus", int(JobStatus.IDLE))
     ad.lay(_FIRST)

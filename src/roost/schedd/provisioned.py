@@ -6,12 +6,13 @@ much there was beside how much was asked for and used.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Final
 
 from roost.classad import ClassAd
 
 #: Of a slot that does not say which resources it has.
-_USUAL: Final = ("Cpus", "Memory", "Disk")
+_USUAL: Final = "Cpus, Memory, Disk"
 #: Shared by all jobs of the machine, and given to none.
 _SHARED: Final = frozenset(("swap", "virtualmemory"))
 _PROVISIONED: Final = "Provisioned"
@@ -21,28 +22,28 @@ _PROVISIONED_KEY: Final = _PROVISIONED.lower()
 def provisioned(job_ad: ClassAd, slot_ad: ClassAd) -> dict[str, int | float | str | None]:
     """Attributes of a job that is to run on a slot; None takes away what is left of another slot."""
     found: dict[str, int | float | str | None] = dict.fromkeys(_of_before(job_ad))
-    for name in _resources(slot_ad):
+    said = slot_ad.get("MachineResources")
+    for name, provided, assigned in _resources(said if isinstance(said, str) else _USUAL):
         amount = slot_ad.get(name)
         if isinstance(amount, int | float) and not isinstance(amount, bool):
-            found[f"{name}{_PROVISIONED}"] = amount
-        devices = slot_ad.get(f"Assigned{name}")
+            found[provided] = amount
+        devices = slot_ad.get(assigned)
         if isinstance(devices, str) and devices:
-            found[f"Assigned{name}"] = devices
+            found[assigned] = devices
     return found
 
 
-def _resources(slot_ad: ClassAd) -> tuple[str, ...]:
-    said = slot_ad.get("MachineResources")
-    if not isinstance(said, str):
-        return _USUAL
-    return tuple(name for name in said.replace(",", " ").split() if name.lower() not in _SHARED)
+@lru_cache(maxsize=1024)
+def _resources(said: str) -> tuple[tuple[str, str, str], ...]:
+    """The names of resources, and those of what a job is given of each."""
+    names = (name for name in said.replace(",", " ").split() if name.lower() not in _SHARED)
+    return tuple((name, f"{name}{_PROVISIONED}", f"Assigned{name}") for name in names)
 
 
 def _of_before(job_ad: ClassAd) -> list[str]:
     """Attributes that an earlier run has left."""
     left = []
-    for name in job_ad.cells:
-        if name.endswith(_PROVISIONED_KEY):
-            resource = job_ad.spelling(name)[: -len(_PROVISIONED)]
-            left += [f"{resource}{_PROVISIONED}", f"Assigned{resource}"]
+    for name in [key for key in job_ad.cells if key.endswith(_PROVISIONED_KEY)]:
+        resource = job_ad.spelling(name)[: -len(_PROVISIONED)]
+        left += [f"{resource}{_PROVISIONED}", f"Assigned{resource}"]
     return left

@@ -298,17 +298,13 @@ class Queue:
         for name, value in settings.defaults.items():
             if name not in ad:
                 ad[name] = value
-        ad.update(
-            {
-                "ClusterId": number,
-                "Owner": owner,
-                "User": f"{owner}@{settings.uid_domain}" if settings.uid_domain else owner,
-                "QDate": now,
-                "EnteredCurrentStatus": now,
-                "GlobalJobId": settings.name,
-                "TotalSubmitProcs": source.count,
-            }
-        )
+        ad.put("ClusterId", number)
+        ad.put("Owner", owner)
+        ad.put("User", f"{owner}@{settings.uid_domain}" if settings.uid_domain else owner)
+        ad.put("QDate", now)
+        ad.put("EnteredCurrentStatus", now)
+        ad.put("GlobalJobId", settings.name)
+        ad.put("TotalSubmitProcs", source.count)
         if event.request:
             ad["SubmitRequestId"] = event.request
         if "ScheddInterval" in ad:

@@ -18,7 +18,7 @@ from roost.schedd.identifiers import JobId
 from roost.schedd.job_transitions import On
 from roost.schedd.owned import COUNTED, IMMUTABLE
 from roost.schedd.status import ON_MACHINE, JobStatus
-from roost.schedd.turn import Turn
+from roost.schedd.turn import PLAIN, Turn
 
 #: Of what a machine says of a job, what is not taken over: the queue knows better, and policies rely on it.
 _OWN: Final = IMMUTABLE | COUNTED | frozenset(map(fold, (*GROUPS, "JobStartDate", "NumCkptsThisRun")))
@@ -36,9 +36,12 @@ _STAGES: Final = {
 def present(turn: Turn, run: str, claim_id: str) -> Job | None:
     """The job whose present run has that name, and is on that claim: names of runs are not secrets, claims are."""
     try:
-        job = turn.book.find(JobId.read(run.partition("#")[0]))
+        name = JobId.read(run.partition("#")[0])
     except ValueError:
         return None
+    cluster = turn.book.clusters.get(name.cluster)
+    # A job to which nothing has happened has no run.
+    job = None if cluster is None else cluster.jobs.get(name.proc)
     return job if job is not None and job.run == run and job.claim_id == claim_id else None
 
 
@@ -123,6 +126,11 @@ def take_over(job: Job, attributes: ClassAd) -> None:
     """Take over what a machine says of a job."""
     if attributes.chained is not None:
         attributes = attributes.unchained()
+    ad = job.ad
+    cells = ad.cells
     for key, cell in attributes.cells.items():
         if key not in _OWN:
-            job.ad.put(attributes.spelling(key), cell)
+            if key in cells and cell.__class__ in PLAIN:
+                cells[key] = cell
+            else:
+                ad.put(attributes.spelling(key), cell)

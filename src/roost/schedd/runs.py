@@ -49,7 +49,7 @@ from roost.schedd.pool_policy import forbids, imposes, kept
 from roost.schedd.provisioned import provisioned
 from roost.schedd.run_news import address, count_checkpoints, count_suspension, present, take_over
 from roost.schedd.status import LEAVING, JobStatus
-from roost.schedd.turn import Turn
+from roost.schedd.turn import PLAIN, Turn
 
 #: Of a run, to what sums up those of all runs.
 _SUMMED: Final = tuple(
@@ -338,13 +338,17 @@ def _as_described(job: Job, slot_ad: ClassAd, world: World) -> ClassAd:
 
 def _order_start(turn: Turn, claim: HeldClaim, job: Job, ad: ClassAd, names: tuple[str, ...]) -> None:
     """Order the present run; `names`: what the job's ad, as the machine gets it, takes over from the queue's."""
+    cells = ad.cells
     for name in names:
-        cell = job.ad.cell(key_of(name))
-        if cell is not MISSING:
+        key = key_of(name)
+        cell = job.ad.cell(key)
+        if cell is MISSING:
+            ad.drop(name)
+        elif key in cells and cell.__class__ in PLAIN:
+            cells[key] = cell
+        else:
             ad.put(name, cell)
-        elif name in ad:
-            del ad[name]
-    ad["JobStatus"] = int(JobStatus.RUNNING)
+    ad.put("JobStatus", int(JobStatus.RUNNING))
     turn.order(StartRun(node=claim.node, claim_id=claim.id, run=claim.run, job_ad=ad))
 
 

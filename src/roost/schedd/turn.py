@@ -11,6 +11,7 @@ from datetime import UTC, datetime, tzinfo
 from typing import Any, Final
 
 from roost.classad import UNDEFINED, ClassAd
+from roost.classad.ad import key_of
 from roost.classad.world import FixedWorld, World
 from roost.model.audit import NOTHING_KNOWN, InForce
 from roost.model.identifiers import public_of
@@ -43,7 +44,7 @@ NO_MAPS: Final[Mapping[str, Mapping[str, str]]] = {}
 
 
 #: Values that an ad keeps as they are.
-_PLAIN: Final = frozenset((int, float, str, bool))
+PLAIN: Final = frozenset((int, float, str, bool))
 
 
 class Turn:
@@ -137,15 +138,20 @@ class Turn:
 
     def set(self, job: Job, **attributes: Any) -> None:
         """Change attributes of a job; None takes one away."""
+        ad = job.ad
+        cells = ad.cells
         for name, value in attributes.items():
-            if value is None:
-                if name in job.ad:
-                    del job.ad[name]
-            elif value.__class__ in _PLAIN:
-                job.ad.put(name, value)  # type: ignore[arg-type]
+            if value.__class__ in PLAIN:
+                # Most are there already, and steps of a queue do little else.
+                if (key := key_of(name)) in cells:
+                    cells[key] = value  # type: ignore[assignment]
+                else:
+                    ad.put(name, value)  # type: ignore[arg-type]
+            elif value is None:
+                ad.drop(name)
             else:
-                job.ad[name] = value
-        self.touch(job)
+                ad[name] = value
+        self._dirty[job.id] = job
 
     def move(self, job: Job, on: On, *, taken: bool = False) -> None:
         """Take the row that a trigger leads to; `taken`: the job was idle, and has been taken from the idle jobs."""

@@ -7,6 +7,7 @@ What goes over one connection (`reliable`), as between a starter and its queue, 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from random import Random
 from typing import Final
 
@@ -53,6 +54,12 @@ _FAULTS: Final = (
 )  # fmt: skip
 
 
+@lru_cache(maxsize=10_000)
+def _steady_delay(seed: int | str, link: str, number: float) -> float:
+    """A machine asks for those of the last signs of life of a claim whenever something happens to it."""
+    return TRIP_S_MIN + (TRIP_S_MAX - TRIP_S_MIN) * stream(seed, "bus", link, number).random()
+
+
 class Bus:
     """Delivers."""
 
@@ -79,7 +86,7 @@ class Bus:
 
     def steady_delay(self, link: str, number: float) -> float:
         """How long a message takes that nothing goes wrong with, whatever else was sent on its link, s."""
-        return TRIP_S_MIN + (TRIP_S_MAX - TRIP_S_MIN) * stream(self.seed, "bus", link, number).random()
+        return _steady_delay(self.seed, link, number)
 
     def send(self, link: str, deliver: Callable[[float], None], *, reliable: bool = False) -> None:
         """Deliver a message of the link after its delay."""

@@ -20,7 +20,7 @@ from typing import Final
 Due = Callable[[float], None]
 
 #: Objects made during a run, less those that are gone, after which cycles of garbage are looked for.
-COLLECTED_EVERY: Final = 50_000
+COLLECTED_EVERY: Final = 200_000
 
 HOUR_S: Final = 3600.0
 

@@ -419,16 +419,22 @@ class Negotiation:
             found.append(SubmitterDemand(schedd=NAME, submitter=submitter, requests=requests, ad=about, room=room))
         return tuple(found)
 
-    def _requests(self, submitter: str, groups: list[IdleGroup]) -> Iterable[Request]:
+    def _requests(self, submitter: str, groups: list[IdleGroup]) -> list[Request]:
         """The requests of a submitter, less what it is given already; neighbours of one autocluster are one."""
-        for each in self._together(groups):
-            count = each.count - self._given[submitter, each.autocluster]
-            if count > 0:
-                yield each if count == each.count else replace(each, count=count)
-
-    def _together(self, groups: list[IdleGroup]) -> Iterable[Request]:
-        clusters = self.queue.core.book.clusters
+        sample = self.queue.core.book.autoclusters.sample
         places = self.queue.core.holder.places(self.engine.now)
+        given = {autocluster: count for (name, autocluster), count in self._given.items() if name == submitter}
+        found = []
+        for number, count, job in self._together(groups):
+            count = min(count, places) - given.get(number, 0)
+            if count > 0:
+                found.append(Request(autocluster=number, ad=sample(number), count=count, job=job))
+        return found
+
+    def _together(self, groups: list[IdleGroup]) -> list[tuple[int, int, str]]:
+        """Autoclusters in turn, each with how many of its jobs are offered there and the first of these."""
+        clusters = self.queue.core.book.clusters
+        found = []
         number, count, job = -1, 0, ""
         for group in groups:
             if group.autocluster != number:
@@ -436,15 +442,12 @@ class Negotiation:
                 if first is None:
                     continue
                 if count:
-                    yield self._request(number, min(count, places), job)
+                    found.append((number, count, job))
                 number, count, job = group.autocluster, 0, f"{group.cluster}.{first}"
             count += group.count if group.unbounded else min(group.count, clusters[group.cluster].room)
         if count:
-            yield self._request(number, min(count, places), job)
-
-    def _request(self, number: int, count: int, job: str) -> Request:
-        ad = self.queue.core.book.autoclusters.sample(number)
-        return Request(autocluster=number, ad=ad, count=count, job=job)
+            found.append((number, count, job))
+        return found
 
     # -- what comes of it --------------------------------------------------------------------------------
 
@@ -476,6 +479,8 @@ class Negotiation:
 
         def arrive(now: float) -> None:
             self._given[given] -= 1
+            if not self._given[given]:
+                del self._given[given]
             self.queue.hear(event, now)
 
         self.bus.send("matcher>queue", arrive, reliable=True)

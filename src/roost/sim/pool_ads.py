@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from roost.classad import ClassAd
+from roost.classad.ad import key_of
 from roost.node.host_slots import Slot
 from roost.startd.attributes import overlay, requirements, spent
 from roost.startd.publication import due
@@ -26,7 +27,7 @@ def pool_ad(slot: Slot, now: float) -> ClassAd:
         "requirements": requirements(state, slot.plan.policy),
     }
     for name, value in (spent(state, now) | due(state, slot.plan.policy, now)).items():
-        ad.put(name, value)
+        ad.cells[key_of(name)] = value
     if state.draining is not None and state.draining.start is None:
         del ad.cells["start"]
     return ad

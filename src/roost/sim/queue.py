@@ -45,8 +45,8 @@ DEFAULT: Final = QueueSettings(name=NAME, uid_domain=NAME)
 #: Who gives the orders of a scenario or a fault run: a superuser.
 OPERATOR: Final = "operator"
 
-#: Within which time machines answer, s.
-ANSWERED_S: Final = 2 * TRIP_S_MAX
+#: Within which time machines answer, s; and say that they will not run a job on a claim that has just become free.
+ANSWERED_S: Final = 4 * TRIP_S_MAX
 
 #: What a machine is told.
 ToMachine: TypeAlias = (

@@ -13,7 +13,7 @@ from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from roost.classad import ClassAd, Expr, Value, parse_expression
-from roost.classad.ad import MISSING, ad_of_cells
+from roost.classad.ad import MISSING, ad_of_cells, flat_cells
 from roost.classad.values import fold
 from roost.model.cell_requests import SUSPENDERS, SUSPENSION
 from roost.startd.slot_state import SlotState
@@ -257,10 +257,12 @@ def _made_of(job: ClassAd) -> _Made:
     found = _MADE.get(id(job))
     if found is not None and found.ad is job:
         return found
+    cells = flat_cells(job)
     told = _told(job)
-    remote, like = _remote(told), _copied(job)
+    # What tells what it is like is copied as it stands in the ad.
+    remote, like = _remote(told), {key: cells[key] for key in _COPIED_KEYS if key in cells}
     made = _Made(job, {**remote, **like}, {**remote, **_named(told), **like})
-    if not any(job.cell(key).__class__ is Expr for key in told):
+    if not any([cells[key].__class__ is Expr for key in told]):
         if len(_MADE) >= _REMEMBERED_MAX:
             _MADE.clear()
         _MADE[id(job)] = made
@@ -270,12 +272,12 @@ def _made_of(job: ClassAd) -> _Made:
 def _told(job: ClassAd) -> dict[str, Value]:
     """The values of what tells whose job it is, and which one, as far as its ad has them."""
     found: dict[str, Value] = {}
-    cell_of = job.cell
+    cells = flat_cells(job)
     for key in _SOURCES:
-        cell = cell_of(key)
-        if cell is not MISSING:
+        if key in cells:
+            cell = cells[key]
             found[key] = job.eval(key) if cell.__class__ is Expr else cell  # type: ignore[assignment]
-    if job.cell("niceuser") is True:
+    if cells.get("niceuser") is True:
         found["niceuser"] = True
     return found
 
@@ -296,12 +298,6 @@ def _named(told: Mapping[str, Value]) -> dict[str, Any]:
         cells["jobid"] = f"{cluster}.{proc}"
     _copy(told, _NAMED, cells)
     return cells
-
-
-def _copied(job: ClassAd) -> dict[str, Any]:
-    """Cells that tell what it is like, as they stand in its ad."""
-    found = {key: job.cell(key) for key in _COPIED_KEYS}
-    return {key: cell for key, cell in found.items() if cell is not MISSING}
 
 
 #: Attribute of the slot's ad, and attributes of the job it comes from: the first that is a string.

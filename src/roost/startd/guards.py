@@ -17,7 +17,7 @@ from roost.startd.claim_life import worklife
 from roost.startd.slot_state import Destination
 from roost.startd.transitions import Guard
 from roost.startd.work import Work
-from roost.tables.finder import NO, YES, Verdict, plain
+from roost.tables.finder import NO, YES, Verdict
 
 
 def _is(decision: Decision) -> Verdict:
@@ -65,7 +65,7 @@ def evict_backfill(work: Work) -> Verdict:
 
 def draining(work: Work) -> Verdict:
     """A dynamic slot is given back instead."""
-    return plain(work.state.draining is not None and work.state.kind is not SlotKind.DYNAMIC)
+    return YES if work.state.draining is not None and work.state.kind is not SlotKind.DYNAMIC else NO
 
 
 def retirement_over(work: Work) -> Verdict:
@@ -102,7 +102,7 @@ def preempt_hard(work: Work) -> Verdict:
 
 def may_unretire(work: Work) -> Verdict:
     """There is no cause left that would make the slot retire again."""
-    return plain(not work.state.in_retirement)
+    return YES if not work.state.in_retirement else NO
 
 
 def continue_(work: Work) -> Verdict:
@@ -118,13 +118,17 @@ def cell_suspends(work: Work) -> Verdict:
     activation = work.state.claim.activation
     if activation is None or not work.state.suspenders.causes or activation.ended:
         return NO
-    return plain(activation.soft_killed_at is None and activation.hard_killed_at is None)
+    return YES if activation.soft_killed_at is None and activation.hard_killed_at is None else NO
 
 
 def cell_lets_go_on(work: Work) -> Verdict:
     """Nothing of the cell suspends the job any more, and nothing else does."""
     activation, suspenders = work.state.claim.activation, work.state.suspenders
-    return plain(activation is not None and suspenders.alone and not suspenders.causes and not activation.held_still)
+    return (
+        YES
+        if activation is not None and suspenders.alone and not suspenders.causes and not activation.held_still
+        else NO
+    )
 
 
 def successor_accepted(work: Work) -> Verdict:
@@ -147,23 +151,23 @@ def drain_grace_over(work: Work) -> Verdict:
     granted_at = work.state.claim.granted_at
     if work.state.draining is None or granted_at is None:
         return NO
-    return plain(work.now - granted_at >= work.policy.drain_activation_grace_s)
+    return YES if work.now - granted_at >= work.policy.drain_activation_grace_s else NO
 
 
 def to_claimed(work: Work) -> Verdict:
     """The request may be withdrawn while the backfill client is being killed."""
-    return plain(work.state.destination is Destination.CLAIMED and work.state.claim.request is not None)
+    return YES if work.state.destination is Destination.CLAIMED and work.state.claim.request is not None else NO
 
 
 def to_owner(work: Work) -> Verdict:
     """Also where a claim was the destination and its request is gone."""
     if work.state.destination is Destination.CLAIMED:
-        return plain(work.state.claim.request is None)
-    return plain(work.state.destination is Destination.OWNER)
+        return YES if work.state.claim.request is None else NO
+    return YES if work.state.destination is Destination.OWNER else NO
 
 
 def _passed(at: float | None, now: float) -> Verdict:
-    return plain(at is not None and at <= now)
+    return YES if at is not None and at <= now else NO
 
 
 GUARDS: Final[Mapping[Guard, Callable[[Work], Verdict]]] = {
@@ -174,11 +178,11 @@ GUARDS: Final[Mapping[Guard, Callable[[Work], Verdict]]] = {
     Guard.START_BACKFILL: start_backfill,
     Guard.EVICT_BACKFILL: evict_backfill,
     Guard.DRAINING: draining,
-    Guard.NOT_DRAINING: lambda work: plain(work.state.draining is None),
-    Guard.ALL_DRAINED: lambda work: plain(work.state.machine.all_drained),
-    Guard.NO_STARTER: lambda work: plain(work.state.claim.activation is None),
+    Guard.NOT_DRAINING: lambda work: YES if work.state.draining is None else NO,
+    Guard.ALL_DRAINED: lambda work: YES if work.state.machine.all_drained else NO,
+    Guard.NO_STARTER: lambda work: YES if work.state.claim.activation is None else NO,
     Guard.RETIREMENT_OVER: retirement_over,
-    Guard.IN_RETIREMENT: lambda work: plain(work.state.in_retirement),
+    Guard.IN_RETIREMENT: lambda work: YES if work.state.in_retirement else NO,
     Guard.MAY_UNRETIRE: may_unretire,
     Guard.WANT_SUSPEND: lambda work: _is(work.inputs.with_job("WANT_SUSPEND")),
     Guard.NOT_WANT_SUSPEND: lambda work: _is_not(work.inputs.with_job("WANT_SUSPEND")),
@@ -187,24 +191,24 @@ GUARDS: Final[Mapping[Guard, Callable[[Work], Verdict]]] = {
     Guard.CELL_SUSPENDS: cell_suspends,
     Guard.CELL_LETS_GO_ON: cell_lets_go_on,
     Guard.PREEMPT: lambda work: _is(work.inputs.with_job("PREEMPT")),
-    Guard.NOT_PREEMPT_SEEN: lambda work: plain(not work.state.eviction.preempt_seen),
-    Guard.HARD: lambda work: plain(work.state.eviction.hard),
+    Guard.NOT_PREEMPT_SEEN: lambda work: YES if not work.state.eviction.preempt_seen else NO,
+    Guard.HARD: lambda work: YES if work.state.eviction.hard else NO,
     Guard.PREEMPT_HARD: preempt_hard,
     Guard.KILL: lambda work: _is(work.inputs.with_job("KILL")),
-    Guard.EVICTION_REMEMBERED: lambda work: plain(work.state.eviction.irrevocable),
-    Guard.SUCCESSOR_WAITING: lambda work: plain(work.state.waiting is not None),
+    Guard.EVICTION_REMEMBERED: lambda work: YES if work.state.eviction.irrevocable else NO,
+    Guard.SUCCESSOR_WAITING: lambda work: YES if work.state.waiting is not None else NO,
     Guard.SUCCESSOR_ACCEPTED: successor_accepted,
-    Guard.LEAVING: lambda work: plain(work.state.leaving is not None),
+    Guard.LEAVING: lambda work: YES if work.state.leaving is not None else NO,
     Guard.WORKLIFE_OVER: worklife_over,
     Guard.DRAIN_GRACE_OVER: drain_grace_over,
-    Guard.FETCHED_JOB_WAITING: lambda work: plain(
-        work.state.claim.job_waiting and work.state.claim.kind is ClaimKind.FETCHED
+    Guard.FETCHED_JOB_WAITING: lambda work: (
+        YES if work.state.claim.job_waiting and work.state.claim.kind is ClaimKind.FETCHED else NO
     ),
     Guard.MATCH_EXPIRED: lambda work: _passed(work.state.match_until, work.now),
     Guard.VACATE_EXPIRED: lambda work: _passed(work.state.vacate_until, work.now),
-    Guard.BACKFILL_RUNNING: lambda work: plain(work.state.machine.backfill_running),
+    Guard.BACKFILL_RUNNING: lambda work: YES if work.state.machine.backfill_running else NO,
     Guard.TO_OWNER: to_owner,
-    Guard.TO_MATCHED: lambda work: plain(work.state.destination is Destination.MATCHED),
+    Guard.TO_MATCHED: lambda work: YES if work.state.destination is Destination.MATCHED else NO,
     Guard.TO_CLAIMED: to_claimed,
-    Guard.HEADING_AWAY: lambda work: plain(work.state.destination is not None),
+    Guard.HEADING_AWAY: lambda work: YES if work.state.destination is not None else NO,
 }

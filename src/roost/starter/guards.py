@@ -16,7 +16,7 @@ from roost.starter.policy_inputs import EVICT, EXEMPT_UNIVERSES, KILL, WANT_VACA
 from roost.starter.transfer_plan import is_checkpoint
 from roost.starter.transitions import Guard
 from roost.starter.work import Work
-from roost.tables.finder import NO, Verdict, plain
+from roost.tables.finder import NO, YES, Verdict
 
 
 def _expression(work: Work, name: str, wanted: bool = True) -> Verdict:
@@ -33,18 +33,18 @@ def _expression(work: Work, name: str, wanted: bool = True) -> Verdict:
 def checkpoint_exit(work: Work) -> Verdict:
     """The program ended with SuccessCheckpointExitCode, and there is time to move what it saved."""
     end = work.state.end
-    return plain(end is not None and not work.state.hard and is_checkpoint(work.state.job_ad, end))
+    return YES if end is not None and not work.state.hard and is_checkpoint(work.state.job_ad, end) else NO
 
 
 def vacate_expired(work: Work) -> Verdict:
     """The vacate time is over; without a limit it never is."""
     until = work.state.deadlines.vacate_until
-    return plain(until is not None and until <= work.now)
+    return YES if until is not None and until <= work.now else NO
 
 
 def vacate_hook(work: Work) -> Verdict:
     """There is a hook to be run before the soft signal."""
-    return plain(hook_program(work, HookPoint.VACATE) is not None)
+    return YES if hook_program(work, HookPoint.VACATE) is not None else NO
 
 
 def failure_hook(work: Work) -> Verdict:
@@ -52,15 +52,15 @@ def failure_hook(work: Work) -> Verdict:
     state = work.state
     cause = state.cause
     failed = cause is not None and cause.by is OrderedBy.STARTER and state.started_at is None
-    return plain(failed and time_left(work) and hook_program(work, HookPoint.FAILURE) is not None)
+    return YES if failed and time_left(work) and hook_program(work, HookPoint.FAILURE) is not None else NO
 
 
 GUARDS: Final[Mapping[Guard, Callable[[Work], Verdict]]] = {
-    Guard.WORK_DONE: lambda work: plain(work.state.doing is None),
-    Guard.SUSPEND_WANTED: lambda work: plain(work.state.suspend_wanted),
-    Guard.UNDEFERRED: lambda work: plain(not is_deferred(work.state.job_ad)),
-    Guard.IN_TIME: lambda work: plain(missed(work) is None),
-    Guard.TOO_LATE: lambda work: plain(missed(work) is not None),
+    Guard.WORK_DONE: lambda work: YES if work.state.doing is None else NO,
+    Guard.SUSPEND_WANTED: lambda work: YES if work.state.suspend_wanted else NO,
+    Guard.UNDEFERRED: lambda work: YES if not is_deferred(work.state.job_ad) else NO,
+    Guard.IN_TIME: lambda work: YES if missed(work) is None else NO,
+    Guard.TOO_LATE: lambda work: YES if missed(work) is not None else NO,
     Guard.CHECKPOINT_EXIT: checkpoint_exit,
     Guard.EVICT: lambda work: _expression(work, EVICT),
     Guard.WANT_VACATE: lambda work: _expression(work, WANT_VACATE),
@@ -68,7 +68,7 @@ GUARDS: Final[Mapping[Guard, Callable[[Work], Verdict]]] = {
     Guard.KILL: lambda work: _expression(work, KILL),
     Guard.VACATE_EXPIRED: vacate_expired,
     Guard.VACATE_HOOK: vacate_hook,
-    Guard.NO_VACATE_HOOK: lambda work: plain(not vacate_hook(work).holds),
+    Guard.NO_VACATE_HOOK: lambda work: YES if not vacate_hook(work).holds else NO,
     Guard.FAILURE_HOOK: failure_hook,
-    Guard.NO_FAILURE_HOOK: lambda work: plain(not failure_hook(work).holds),
+    Guard.NO_FAILURE_HOOK: lambda work: YES if not failure_hook(work).holds else NO,
 }

@@ -51,7 +51,7 @@ def of_new_run(job_ad: ClassAd) -> ClassAd:
         return job_ad
     ad = job_ad.copy()
     for key in sorted(stale):
-        ad.pop(key)
+        ad.drop(key)
     return ad
 
 
@@ -130,8 +130,9 @@ def _tell_cause(ad: ClassAd, state: StarterState) -> None:
     cause = state.cause
     if cause is not None and cause.ending is not Ending.REMOVE:
         kind = "Hold" if cause.ending is Ending.HOLD else "Vacate"
-        ad[f"{kind}Reason"], ad[f"{kind}ReasonCode"] = cause.text, int(cause.code)
-        ad[f"{kind}ReasonSubCode"] = cause.subcode
+        ad.put(f"{kind}Reason", cause.text)
+        ad.put(f"{kind}ReasonCode", int(cause.code))
+        ad.put(f"{kind}ReasonSubCode", cause.subcode)
 
 
 def vacate_attributes(state: StarterState, now: float) -> ClassAd:
