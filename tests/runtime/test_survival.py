@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from roost.runtime.processes import nursery as nursery_module
 from roost.runtime.processes.cgroup import remove_parent_group
 from roost.runtime.processes.family import Family, adopt
 from roost.runtime.processes.nursery import DEATHS_MAX, Nursery, NurseryFailed
@@ -390,3 +391,36 @@ def test_a_job_whose_record_cannot_be_read_has_an_end_all_the_same(place: Place,
             assert not end.is_seen
 
     run(main())
+
+
+def test_a_nursery_or_a_shepherd_that_was_stopped_goes_on_when_it_is_needed(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A job's start was waited for without end, and the job was told as running."""
+    monkeypatch.setattr(nursery_module, "LOOK_S", 0.2)
+
+    async def work() -> None:
+        async with place.nursery() as nursery:
+            os.kill(nursery.pid, signal.SIGSTOP)
+            first = await started(nursery, place.shell("1", "exit 1"))
+            assert (await first.wait()).exit_code == 1
+            os.kill(first.shepherd, signal.SIGSTOP)
+            second = await started(nursery, place.shell("2", "exit 2"))
+            assert second.shepherd == first.shepherd
+            assert (await second.wait()).exit_code == 2
+
+    run(work())
+
+
+def test_the_end_of_a_job_whose_shepherd_was_stopped_is_seen_when_it_is_measured(place: Place, beacon: Beacon) -> None:
+    async def work() -> None:
+        async with place.nursery() as nursery:
+            family = await started(nursery, place.shell("1", f"echo up > {beacon.path}; exec sleep 1000"))
+            await beacon.line()
+            os.kill(family.shepherd, signal.SIGSTOP)
+            os.kill(family.pid, signal.SIGTERM)
+            while await family.usage() is not None:
+                await asyncio.sleep(0.01)
+            assert (await family.wait()).signal == signal.SIGTERM
+
+    run(work())

@@ -259,6 +259,9 @@ class Family:
         else:
             usage = family_usage(shepherd, group)
         self._count = usage.process_count if usage is not None else 0
+        if usage is None and self._shepherd is not None:
+            # A shepherd that was stopped does not see that its job is gone.
+            send(shepherd, self.started.shepherd_start, _SIGCONT)
         return usage
 
 

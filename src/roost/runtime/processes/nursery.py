@@ -26,8 +26,10 @@ import asyncio
 import contextlib
 import fcntl
 import hashlib
+import logging
 import marshal
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -41,13 +43,18 @@ from roost.runtime.processes.cgroup import base_group, make_parent_group, remove
 from roost.runtime.processes.family import Family, adopt
 from roost.runtime.processes.memory_control import MemoryControl, find_memory_control
 from roost.runtime.processes.run_records import StartRecord, is_told_of
+from roost.runtime.processes.shepherd.processes import look, send
 from roost.runtime.processes.shepherd.serve import READY
 from roost.runtime.processes.shepherd.system import PACKET_BYTES_MAX
 from roost.runtime.processes.shepherd_lines import ORDER_MAX, IdleShepherds, ShepherdLine
 from roost.runtime.processes.spawn_order import ORDER_BYTES_MAX, NotStarted, OrderTooLarge, SpawnOrder
 
+_log = logging.getLogger("roost.processes")
+
 #: How long a predecessor's last shepherds may take to let go of the lock, and a new nursery to be ready, s.
 START_S: Final = 30.0
+#: How long the answer to an order is waited for before it is looked whether somebody has stopped the nursery, s.
+LOOK_S: Final = 5.0
 #: How often nurseries and shepherds may die over one order before it is given up.
 DEATHS_MAX: Final = 3
 #: Jobs that are being started at once; others wait. More do not start faster, and answers have to fit into a socket.
@@ -83,6 +90,8 @@ class _Pending:
     deaths: int = 0
     #: Nobody waits for the answer any more; a job that has started is killed.
     abandoned: bool = False
+    #: Looks for what was stopped while the answer is late.
+    watch: asyncio.TimerHandle | None = None
 
 
 class Nursery:
@@ -170,6 +179,7 @@ class Nursery:
                 if self._channel is None:
                     await self._ensure()
                 self._send(number, data, pending)
+            pending.watch = self._loop.call_later(LOOK_S, self._look_at, pending, line)
             try:
                 return await asyncio.shield(pending.answer)
             except asyncio.CancelledError:
@@ -177,6 +187,18 @@ class Nursery:
                 if pending.answer.done() and not pending.answer.cancelled() and not pending.answer.exception():
                     self._discard(pending.answer.result())
                 raise
+            finally:
+                if pending.watch is not None:
+                    pending.watch.cancel()
+
+    def _look_at(self, pending: _Pending, line: ShepherdLine | None) -> None:
+        """An order has had no answer for long: what was stopped by a signal goes on."""
+        pending.watch = self._loop.call_later(LOOK_S, self._look_at, pending, line)
+        for pid in (self.pid, 0 if line is None or not line.is_open else line.pid):
+            seen = look(pid) if pid else None
+            if seen is not None and seen.is_stopped:
+                _log.warning("process %d, which starts jobs, was stopped; it is continued", pid)
+                send(pid, seen.start, signal.SIGCONT)
 
     def leave(self) -> None:
         """Jobs go on without this daemon, those too whose start is under way."""

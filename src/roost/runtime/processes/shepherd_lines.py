@@ -37,13 +37,25 @@ class ShepherdLine:
         self._channel: socket.socket | None = channel
         self._idle = idle
         self._jobs = 1
-        #: Whose end will be told.
-        self.family: Family | None = None
+        #: Whose end will be told, and the process that was told of as its shepherd; 0 before the first.
+        self._family: Family | None = None
+        self.pid = 0
         #: Hears the answer to an order; None for a shepherd that is gone.
         self._answer: Callable[[dict[str, Any] | None], None] | None = None
         #: When it was left without a job, in the loop's time.
         self.idle_since = 0.0
         self._loop.add_reader(channel.fileno(), self._hear)
+
+    @property
+    def family(self) -> Family | None:
+        """Whose end will be told."""
+        return self._family
+
+    @family.setter
+    def family(self, family: Family | None) -> None:
+        self._family = family
+        if family is not None:
+            self.pid = family.shepherd
 
     @property
     def is_open(self) -> bool:

@@ -26,7 +26,7 @@ from roost.config.in_force import configuration_record
 from roost.model.queue_context import QueueContext
 from roost.runtime.audit_sender import AuditSender
 from roost.runtime.bus.budget import time_max_of
-from roost.runtime.bus.client import Bus
+from roost.runtime.bus.client import Bus, internal_error
 from roost.runtime.bus.lanes import Lanes
 from roost.runtime.causes import bracketed, cause_id
 from roost.runtime.database_guard import Damaged, StoreError
@@ -502,7 +502,11 @@ class ScheddDaemon:
             _log.warning("from %s: %s: %s", sender, type(message).__name__, error)
 
     async def _serve(self, message: Message, sender: str, reply: str) -> None:
-        answer = await self.spool.serve(message, self.queue, sender)
+        try:
+            answer = await self.spool.serve(message, self.queue, sender)
+        except Exception as error:
+            # Without an answer the machine would ask again for ever.
+            answer = internal_error(message, sender, error)
         if answer is not None:
             await self.bus.send(reply, answer)
 
