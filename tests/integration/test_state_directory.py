@@ -300,3 +300,28 @@ def test_a_pool_whose_master_stands_still_is_named(start: Callable[..., Pool], m
         os.kill(master, 18)
         monkeypatch.undo()
     assert pool("queue", "--json").strip() == "[]"
+
+
+@pytest.mark.parametrize("how", ["removed", "unreadable"])
+def test_a_job_whose_run_record_is_lost_while_its_machine_is_away_runs_once_at_a_time(
+    start: Callable[..., Pool], how: str
+) -> None:
+    """It ran twice at the same time; a record that could not be read kept the machine's daemon from starting."""
+    pool = start()
+    script = "echo begun >> $1/runs; exec 9> $1/lock; flock -n 9 || echo twice >> $1/runs; "
+    job = pool.submit(f"arguments = {pool.work}\n", script=script + "while [ ! -e $1/go ]; do sleep 0.1; done")
+    runs = pool.work / "runs"
+    eventually(runs.exists, "the start of the job")
+    pool.seen(f"{job}.0", JobStatus=2)
+    eventually(lambda: list((pool.home / "run" / "slots").glob("*.slot")), "the record of the slot")
+    pool.down("--leave-jobs")
+    (record,) = (pool.home / "jobs").glob("*.run")
+    record.unlink()
+    if how == "unreadable":
+        record.mkdir()
+    pool.up()
+    eventually(lambda: runs.read_text().count("begun") == 2, "the second run")
+    (pool.work / "go").touch()
+    pool.wait(job)
+    assert runs.read_text() == "begun\nbegun\n"
+    assert how == "removed" or "Is a directory; remove it" in (pool.home / "log" / "node.log").read_text()

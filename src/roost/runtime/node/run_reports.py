@@ -55,7 +55,12 @@ class Reports:
         """Read what an earlier daemon kept: run to its record."""
         found = {}
         for path in sorted(self._directory.glob(f"*{SUFFIX}")):
-            record = read_record(path)
+            try:
+                record = read_record(path)
+            except OSError as error:
+                # It is left as it is. What a slot had of the run is ended (`takeover`).
+                _log.error("%s cannot be read: %s; remove it", path, error.strerror)
+                continue
             run = record.ticket.get("run") or next((key.rpartition("/")[0] or key for key in record.keys), "")
             if not run or self.record(run) != path:
                 _log.error("%s does not belong to a run: removed", path)

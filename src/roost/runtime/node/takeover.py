@@ -24,7 +24,7 @@ from roost.runtime.node.job_tmpdir import LISTED, remove_tmpdir
 from roost.runtime.node.reused_sandboxes import ASIDE
 from roost.runtime.node.run_reports import file_name
 from roost.runtime.node.runner import BASELINE
-from roost.runtime.processes.family import Family, adopt
+from roost.runtime.processes.family import Family, adopt, bury
 from roost.runtime.processes.hook_programs import remove_hook_calls
 from roost.runtime.processes.run_records import RunRecord
 from roost.runtime.processes.sandbox import remove_tree
@@ -46,6 +46,7 @@ async def take_over(daemon: NodeDaemon, records: Mapping[str, RunRecord]) -> Non
     for run in records:
         machine.was_named(run)
     shared, slots = daemon.state.load(records)
+    await _end_unrecorded(daemon, records, slots)
     if shared is not None:
         left = left_slots(machine, shared, slots)
         plan = None if left is None else daemon.plan_with(left)
@@ -66,6 +67,21 @@ async def take_over(daemon: NodeDaemon, records: Mapping[str, RunRecord]) -> Non
         if run not in here:
             await _end(daemon, run, record)
     await _clear(daemon, {file_name(run) for run in here})
+
+
+async def _end_unrecorded(daemon: NodeDaemon, records: Mapping[str, RunRecord], slots: Mapping[str, object]) -> None:
+    """End what is left of runs that slots had and whose records are gone: their queues will run the jobs again."""
+    for slot in slots.values():
+        run = slot.get("run") if isinstance(slot, dict) else None
+        if not isinstance(slot, dict) or not isinstance(run, str) or not run or run in records:
+            continue
+        try:
+            starts = starter_of(slot).run
+        except (UnreadableRecord, UnreadableStarter, KeyError, TypeError):
+            continue
+        if starts:
+            _log.warning("run %s has no record that can be read; what is left of it is ended", run)
+            await asyncio.to_thread(bury, daemon.reports.record(run), f"{run}/{starts}", None)
 
 
 async def _adopt(daemon: NodeDaemon, slot: NodeSlot, record: RunRecord, *, starts: bool) -> None:
