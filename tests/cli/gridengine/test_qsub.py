@@ -139,8 +139,7 @@ def test_stronger_places_win_and_lists_are_put_together(desk: Desk) -> None:
          'qsub: Numerical value invalid!\nThe initial portion of string "x" contains no decimal number\n'),
         (("-pe", "make", "0"), 1,
          'Unable to run job: "job" rejected: pe range must be greater than zero\nExiting.\n'),
-        (("-w", "e"), USAGE, "qsub: -w e is not possible in a Roost pool: it does not verify jobs; "
-         "`qstat -j` tells why a job waits; leave it out\n"),
+        (("-R", "y"), USAGE, "qsub: -R y is not possible in a Roost pool: it makes no reservations; leave it out\n"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_is_refused_in_grid_engines_words(

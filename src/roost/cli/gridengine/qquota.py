@@ -69,7 +69,7 @@ def _print(pool: Pool, wanted: dict[str, list[str]], *, as_xml: bool) -> int:
         reports=reports_of({row.name: row.reported for row in pool.ask(central.CellHosts())}, now),
         now=now,
         local_time=datetime.datetime.fromtimestamp(now),
-        running=tuple(_running(task) for task in tasks if task.runs and cell_requests.TASK in task.ad),
+        running=running_tasks(tasks),
     )
     known = by_any_name(cell.complexes.values())
     resources = frozenset(known[name].name if name in known else name for name in wanted.pop("l", ()))
@@ -77,6 +77,11 @@ def _print(pool: Pool, wanted: dict[str, list[str]], *, as_xml: bool) -> int:
     rows = list(QuotaUse(snapshot).rows(patterns, resources))
     sys.stdout.write(xml(rows) if as_xml else table(rows))
     return 0
+
+
+def running_tasks(tasks: Sequence[Task]) -> tuple[RunningTask, ...]:
+    """Those of tasks that run in the cell, as the scheduling run sees them."""
+    return tuple(_running(task) for task in tasks if task.runs and cell_requests.TASK in task.ad)
 
 
 def _running(task: Task) -> RunningTask:

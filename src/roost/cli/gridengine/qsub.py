@@ -99,6 +99,11 @@ def _follow(pool: Pool, plan: ClusterPlan, text: str) -> None:
 def _submit(pool: Pool, asked: Asked, name: str, plan: ClusterPlan) -> int:
     if asked.texts.get("hold_jid"):
         _follow(pool, plan, asked.texts["hold_jid"])
+    if (verify := asked.texts.get("w", "n")) != "n":
+        from roost.cli.gridengine.verifying import verified
+
+        if not verified(pool, plan, verify):
+            return 0
     try:
         (taken_cluster,) = pool.ask(queue.Submit(clusters=(plan.to_data(),)))
     except Refused as refused:

@@ -53,7 +53,7 @@ OPTIONS: Final = (
     Option("terse", "print only the number of the job"),
     Option("V", "give the job the whole environment of qsub"),
     Option("v", "give the job these variables", "variable_list"),
-    Option("w", "only n is possible: do not verify that a queue would take the job", "e|w|n|v|p"),
+    Option("w", "verify that a queue takes the job: e refuses it, w warns, v and p submit nothing", "e|w|n|v|p"),
     Option("wd", "run in this directory", "working_directory"),
     Option("@", "read options from a file", "file"),
     *(Option(name, "job context", "context_list", _KEPT) for name in ("ac", "dc", "sc")),
@@ -148,7 +148,6 @@ class Asked:
         if verify not in ("e", "w", "n", "v", "p"):
             raise Failure(f'qsub: invalid option argument "-w {verify}"', BAD_VALUE)
         for given, wanted, why in (
-            (f"-w {verify}", verify == "n", "it does not verify jobs; `qstat -j` tells why a job waits"),
             ("-now y", not self.yes.get("now"), "its jobs wait until there is room"),
             ("-R y", not self.yes.get("R"), "it makes no reservations"),
         ):
