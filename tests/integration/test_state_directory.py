@@ -6,6 +6,7 @@ import json
 import os
 import resource
 import shutil
+import signal
 import sqlite3
 import subprocess
 import sys
@@ -300,6 +301,21 @@ def test_a_pool_whose_master_stands_still_is_named(start: Callable[..., Pool], m
         os.kill(master, 18)
         monkeypatch.undo()
     assert pool("queue", "--json").strip() == "[]"
+
+
+@pytest.mark.parametrize("role", ["schedd", "nats", "master"])
+def test_a_process_that_was_stopped_is_named_by_the_status_of_daemons(start: Callable[..., Pool], role: str) -> None:
+    """Commands that had no answer named this one, which said that all daemons run."""
+    pool = start()
+    pid = pool.pid(role)
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        told = pool("status", "--daemons", status=1)
+        assert f"stopped by a signal, answers nothing; `kill -CONT {pid}` continues it" in told
+        assert role in json.loads(pool("status", "--daemons", "--json", status=1))["problems"]
+    finally:
+        os.kill(pid, signal.SIGCONT)
+    eventually(lambda: pool.try_("status", "--daemons").returncode == 0, "daemons without a problem")
 
 
 @pytest.mark.parametrize("how", ["removed", "unreadable"])

@@ -131,6 +131,8 @@ def _daemons(args: argparse.Namespace) -> int:
     if full:
         # What daemons have to say of it, they could not write down.
         problems = {role: problems.get(role, full) for role in roles if role in problems or found[role]}
+    stopped = _stopped({role: found[role] for role in roles} | _others(home, contact))
+    problems |= stopped
     if args.json:
         notes = {"problems": problems, "shortcomings": shortcomings}
         print_json(found | {name: texts for name, texts in notes.items() if texts})
@@ -142,8 +144,31 @@ def _daemons(args: argparse.Namespace) -> int:
             for texts in (problems, shortcomings):
                 if role in texts:
                     say(f"         {texts[role]}")
+        for name in sorted(stopped.keys() - set(roles)):
+            say(f"{name:<8} {stopped[name]}")
         say(f"state is in {home.path}, logs are in {home.log}")
     return Exit.OK if running and not problems else Exit.NO
+
+
+def _others(home: Home, contact: dict[str, Any] | None) -> dict[str, Any]:
+    """The processes of a pool beside its daemons, by what they are."""
+    found = {} if contact is None else {"master": contact.get("pid", 0)}
+    for path in (home.run / "nats" / "ports").glob("nats-server_*.ports"):
+        number = path.stem.rpartition("_")[2]
+        found["nats"] = int(number) if number.isdecimal() else 0
+    return found
+
+
+def _stopped(processes: dict[str, Any]) -> dict[str, str]:
+    """Which of these processes a signal has stopped, so that their requests stay without an answer, and the remedy."""
+    from roost.runtime.processes.shepherd.processes import look
+
+    found = {}
+    for name, pid in processes.items():
+        seen = look(pid) if pid else None
+        if seen is not None and seen.is_stopped:
+            found[name] = f"stopped by a signal, answers nothing; `kill -CONT {pid}` continues it"
+    return found
 
 
 def _contact(home: Home) -> dict[str, Any] | None:
