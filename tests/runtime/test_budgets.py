@@ -223,17 +223,20 @@ def test_others_are_answered_while_many_jobs_are_removed_at_little_disk(tmp_path
         async with queue(tmp_path) as (daemon, ask):
             _submit(daemon, f"hold = true\nqueue {count}\n")
             sizes: list[int] = []
-            removal = asyncio.create_task(ask(user_name(), "act", action="remove", jobs=["1"]))
-            for number in range(10):
+            await ask("bob", "summary")
+            removal, answered = asyncio.create_task(ask(user_name(), "act", action="remove", jobs=["1"])), 0
+            while not removal.done():
                 _submit(daemon, "hold = true\nqueue 1\n")
-                answer = await ask("bob", "query", jobs=[str(number + 2)], projection=["ClusterId"])
-                assert [row["ClusterId"] for row in answer.data] == [number + 2]
+                answer = await ask("bob", "query", jobs=[str(len(sizes) + 2)], projection=["ClusterId"])
+                assert [row["ClusterId"] for row in answer.data] == [len(sizes) + 2]
                 sizes.append(sum(each.stat().st_size for each in (tmp_path / "home" / "db").glob("queue.sqlite*")))
-            assert not removal.done(), "all ten were answered before its end"
+                answered += not removal.done()
+            # Where nobody else is served, that is none, or one that comes first.
+            assert answered > 2
             assert (await removal).data["counts"] == {"ok": count}
             assert (await ask("ann", "query", jobs=["1"], projection=["ProcId"])).data == []
             # With everything that was removed in one transaction it was 2 KB a job.
-            assert max(sizes) < 300 * count
+            assert max(sizes) < 100 * count
 
     run(work())
 
