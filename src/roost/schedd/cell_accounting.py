@@ -48,10 +48,11 @@ def account_end(turn: Turn, job: Job, event: RunEnded) -> None:
 def _failed(event: RunEnded) -> int:
     """The code that the starter gave; a machine that lost sight of the run says only how it ended."""
     code = event.attributes.get("CellFailed")
+    if event.ending == "evict" and not code:
+        # A run after which the job waits again never counts as one that ended well.
+        return RESCHEDULED
     if isinstance(code, int):
         return code
-    if event.ending == "evict":
-        return RESCHEDULED
     return 0 if event.exit_signal is None and event.ending == "exit" else SIGNALLED
 
 
