@@ -96,11 +96,14 @@ def drawn(seed: int, *, plain_ranks: bool) -> Pool:
     return pool
 
 
-def both(pool: Pool, shelf: StillShelf, singly: SingleSlots) -> tuple[Plan, Plan]:
+def both(pool: Pool, slot_source: StillShelf, singly: SingleSlots) -> tuple[Plan, Plan]:
     snapshot = pool.snapshot()
     table = negotiate(snapshot, settings=pool.settings, accounts=pool.accounts)
     one = negotiate(
-        replace(snapshot, slots=Table(), shelf=shelf), settings=pool.settings, accounts=pool.accounts, memory=singly
+        replace(snapshot, slots=Table(), slot_source=slot_source),
+        settings=pool.settings,
+        accounts=pool.accounts,
+        memory=singly,
     )
     return table, one
 
@@ -118,11 +121,11 @@ def test_slots_asked_one_by_one_give_what_all_at_once_give(seed, plain_ranks, ba
     try:
         pool = drawn(seed, plain_ranks=plain_ranks)
         for _ in range(3):
-            shelf = StillShelf(pool)
-            singly = SingleSlots(shelf, pool.settings)
+            slot_source = StillShelf(pool)
+            singly = SingleSlots(slot_source, pool.settings)
             for _ in range(2):
                 # The second time what was refused is known.
-                table, one = both(pool, shelf, singly)
+                table, one = both(pool, slot_source, singly)
                 assert given_away(table) == given_away(one)
                 assert {key: each.text for key, each in table.rejected.items()} == {
                     key: each.text for key, each in one.rejected.items()
@@ -144,9 +147,9 @@ def test_no_more_slots_are_asked_than_are_needed():
     pool.demands = (replace(pool.demands[0], requests=(replace(pool.demands[0].requests[0], count=3),)),)
     pool.demands[0].requests[0].ad["Requirements"] = True
     pool.accounts.reset(pool.demands[0].submitter)
-    shelf = StillShelf(pool)
-    plan = both(pool, shelf, SingleSlots(shelf, pool.settings))[1]
-    assert len(plan.matches) == shelf.asked == 3
+    slot_source = StillShelf(pool)
+    plan = both(pool, slot_source, SingleSlots(slot_source, pool.settings))[1]
+    assert len(plan.matches) == slot_source.asked == 3
 
 
 @given(st.integers(0, 10**6))

@@ -12,19 +12,19 @@ from roost.negotiator.accounts import Accounts
 from roost.negotiator.cycle import negotiation
 from roost.negotiator.settings import Settings, intervals_from, settings_from
 from roost.negotiator.snapshot import Plan, Snapshot, SubmitterDemand
-from roost.negotiator.timing import OUT_OF_TIME, Intervals, Pace, TimeLimits, Wish
+from roost.negotiator.timing import OUT_OF_TIME, CycleTimer, Intervals, TimeLimits, Wish
 from tests.negotiator.kit import NOW, demand, given, job, slot
 
 
-def pace(began: float, ended: float) -> Pace:
-    found = Pace(Intervals(interval_s=60, min_interval_s=5, cycle_delay_s=20))
+def pace(began: float, ended: float) -> CycleTimer:
+    found = CycleTimer(Intervals(interval_s=60, min_interval_s=5, cycle_delay_s=20))
     found.begin(began)
     found.end(ended)
     return found
 
 
 def test_the_first_cycle_is_due_at_once():
-    assert Pace().due() < 0
+    assert CycleTimer().due() < 0
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from roost.schedd.job_transitions import TRANSITIONS, On
 from roost.schedd.placing import place_some
 from roost.schedd.state_docs import blocks
 from roost.schedd.status import ON_MACHINE, JobStatus
-from roost.schedd.turn import Turn
+from roost.schedd.work import Work
 from tests.schedd.kit import source
 
 NOW: Final = 5000.0
@@ -89,7 +89,7 @@ def parsed() -> Iterator[tuple[tuple[JobStatus, On, bool], JobStatus]]:
 LISTED: Final = dict(parsed())
 
 
-def job_in(status: JobStatus, run: bool) -> tuple[Turn, Job]:
+def job_in(status: JobStatus, run: bool) -> tuple[Work, Job]:
     """A job that has come to a status at the time 1000."""
     book, plan = Book(), source(2)
     cluster = Cluster(1, plan.common, plan, count=2, owner="ann", submitted_at=1000)
@@ -99,43 +99,43 @@ def job_in(status: JobStatus, run: bool) -> tuple[Turn, Job]:
     job.ad.update({"JobStatus": int(status), "EnteredCurrentStatus": 1000})
     book.index(cluster)
     job.run = "1.0#1@q" if run else ""
-    place_some(Turn(book, NOW))
-    return Turn(book, NOW), job
+    place_some(Work(book, NOW))
+    return Work(book, NOW), job
 
 
-def taken(turn: Turn, job: Job, on: On) -> None:
+def taken(work: Work, job: Job, on: On) -> None:
     if on is On.LEFT:
-        turn.leave(job)
+        work.leave(job)
     else:
-        turn.move(job, on, taken=on is On.STARTED)
+        work.move(job, on, taken=on is On.STARTED)
 
 
 @pytest.mark.parametrize("status", JobStatus)
 @pytest.mark.parametrize("run", [False, True], ids=["free", "run"])
 def test_every_trigger_does_what_the_grid_says_and_nothing_else(status: JobStatus, run: bool) -> None:
     for on in On:
-        turn, job = job_in(status, run)
+        work, job = job_in(status, run)
         before, target = ClassAd(dict(job.ad.items())), LISTED.get((status, on, run))
         if target is None:
             with pytest.raises(AssertionError, match=f"job 1.0 is {status.name}, run .*: no transition where"):
-                taken(turn, job, on)
+                taken(work, job, on)
             assert (job.status, ClassAd(dict(job.ad.items()))) == (status, before)
-            turn.finish()
-            assert (turn.changes, turn.effects, turn.transitions) == ([], [], [])
+            work.finish()
+            assert (work.changes, work.effects, work.transitions) == ([], [], [])
             continue
-        taken(turn, job, on)
+        taken(work, job, on)
         assert job.status is target, (status, on, run)
-        ((moved, row),) = turn.transitions
+        ((moved, row),) = work.transitions
         assert (moved, row.source, row.target, row.on) == (job.id, status, target, (on,))
 
 
 @pytest.mark.parametrize("key", LISTED, ids=lambda key: f"{key[0].name}-{key[1].name}-{key[2]}")
 def test_a_transition_is_seen_in_the_ad_and_in_the_order_of_idle_jobs(key: tuple[JobStatus, On, bool]) -> None:
     (status, on, run), target = key, LISTED[key]
-    turn, job = job_in(status, run)
-    taken(turn, job, on)
+    work, job = job_in(status, run)
+    taken(work, job, on)
     if target is JobStatus.GONE:
-        assert [type(each).__name__ for each in turn.changes] == ["AddHistory", "DropJob"]
+        assert [type(each).__name__ for each in work.changes] == ["AddHistory", "DropJob"]
         return
     changed = (int(NOW), int(status)) if target is not status else (1000, None)
     assert (job.ad["EnteredCurrentStatus"], job.ad.get("LastJobStatus")) == changed
@@ -168,7 +168,7 @@ def test_nothing_but_a_turn_changes_the_status_of_a_job() -> None:
                 place = target.value if isinstance(target, ast.Subscript) else target
                 if isinstance(place, ast.Attribute) and place.attr == "statuses":
                     found.add(path.name)
-    assert found == {"turn.py", *OF_RECORDS}
+    assert found == {"work.py", *OF_RECORDS}
 
 
 def test_the_page_has_every_row_and_state() -> None:

@@ -25,7 +25,7 @@ from roost.dag.draft import Draft
 from roost.dag.plan import Dag, NodeKind
 from roost.dag.problems import PROBLEMS_MAX, BadDag, DagCode, Problems
 from roost.dag.statements import DEFINING, SHAPING, Handler, define
-from roost.dag.words import Malformed, Words
+from roost.dag.words import Malformed, StatementReader
 
 #: The text of a file, by path; None where it cannot be read.
 Read = Callable[[str], str | None]
@@ -50,7 +50,7 @@ class _Statement:
     """One command, with the block of lines that belongs to it."""
 
     keyword: str
-    words: Words
+    words: StatementReader
     block: str | None
 
 
@@ -232,7 +232,7 @@ def _statement(
         number, column = line.place(offset)
         return Span(file, number, column, via)
 
-    words = Words(line.text, place, problems)
+    words = StatementReader(line.text, place, problems)
     keyword = words.word("a command").upper()
     tag = _TAG.search(line.text) if keyword in _WITH_BLOCKS else None
     if tag is None:

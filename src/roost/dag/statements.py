@@ -13,21 +13,21 @@ from roost.base.records import replace
 from roost.dag.draft import Draft
 from roost.dag.plan import Abort, DotFile, Node, NodeKind, Script, ScriptPoint, StatusFile, Variable
 from roost.dag.problems import DagCode
-from roost.dag.words import Words
+from roost.dag.words import StatementReader
 
-Handler = Callable[[Draft, Words], None]
+Handler = Callable[[Draft, StatementReader], None]
 
 _ORDINARY: Final = (NodeKind.JOB, NodeKind.SUBDAG)
 
 
 def _node(kind: NodeKind) -> Handler:
-    def handle(draft: Draft, words: Words) -> None:
+    def handle(draft: Draft, words: StatementReader) -> None:
         define(draft, words, kind, None)
 
     return handle
 
 
-def define(draft: Draft, words: Words, kind: NodeKind, text: str | None) -> None:
+def define(draft: Draft, words: StatementReader, kind: NodeKind, text: str | None) -> None:
     """A node; `text` is its description where that stands in the DAG file."""
     name = words.new_name()
     span = words.span
@@ -54,13 +54,13 @@ def define(draft: Draft, words: Words, kind: NodeKind, text: str | None) -> None
     draft.add(node)
 
 
-def _subdag(draft: Draft, words: Words) -> None:
+def _subdag(draft: Draft, words: StatementReader) -> None:
     if words.word("EXTERNAL").upper() != "EXTERNAL":
         raise words.fail(DagCode.ARGUMENTS, "only SUBDAG EXTERNAL is known")
     define(draft, words, NodeKind.SUBDAG, None)
 
 
-def _parent(draft: Draft, words: Words) -> None:
+def _parent(draft: Draft, words: StatementReader) -> None:
     sides: tuple[list[str], list[str]] = ([], [])
     children = False
     while words.left:
@@ -81,7 +81,7 @@ def _parent(draft: Draft, words: Words) -> None:
     draft.join(sides[0], sides[1])
 
 
-def _change(draft: Draft, words: Words, name: str, **fields: object) -> None:
+def _change(draft: Draft, words: StatementReader, name: str, **fields: object) -> None:
     """Give nodes other fields; ALL_NODES means the ordinary ones."""
     if name.upper() == "ALL_NODES" and name not in draft.nodes:
         for each, node in draft.nodes.items():
@@ -91,7 +91,7 @@ def _change(draft: Draft, words: Words, name: str, **fields: object) -> None:
     draft.change(name, words.span, **fields)
 
 
-def _script(draft: Draft, words: Words) -> None:
+def _script(draft: Draft, words: StatementReader) -> None:
     status, wait_s, debug, streams = None, 0, "", "ALL"
     while kind := words.maybe("DEFER", "DEBUG"):
         if kind == "DEFER":
@@ -104,7 +104,7 @@ def _script(draft: Draft, words: Words) -> None:
     if point not in ScriptPoint.__members__:
         raise words.fail(DagCode.ARGUMENTS, f"{point[:40]} is not one of PRE, POST, HOLD")
     name = words.word("the node's name")
-    span_words = Words(words.rest("the script"), lambda _: words.span, words.problems)
+    span_words = StatementReader(words.rest("the script"), lambda _: words.span, words.problems)
     script = Script(
         words=tuple(span_words.text.split()),
         defer_status=status,
@@ -116,20 +116,20 @@ def _script(draft: Draft, words: Words) -> None:
     _change(draft, words, name, **{field: script})
 
 
-def _pre_skip(draft: Draft, words: Words) -> None:
+def _pre_skip(draft: Draft, words: StatementReader) -> None:
     name = words.word("the node's name")
     _change(draft, words, name, pre_skip=words.number("the exit status"))
     words.end()
 
 
-def _retry(draft: Draft, words: Words) -> None:
+def _retry(draft: Draft, words: StatementReader) -> None:
     name, tries = words.word("the node's name"), words.count("the number of retries")
     unless = words.number("the exit status") if words.maybe("UNLESS-EXIT") else None
     words.end()
     _change(draft, words, name, retries=tries, unless_exit=unless)
 
 
-def _abort(draft: Draft, words: Words) -> None:
+def _abort(draft: Draft, words: StatementReader) -> None:
     name, status = words.word("the node's name"), words.number("the exit status")
     code = words.number("the value to return") if words.maybe("RETURN") else None
     if code is not None and not 0 <= code <= 255:
@@ -138,7 +138,7 @@ def _abort(draft: Draft, words: Words) -> None:
     _change(draft, words, name, abort=Abort(status=status, exit_code=code))
 
 
-def _vars(draft: Draft, words: Words) -> None:
+def _vars(draft: Draft, words: StatementReader) -> None:
     name = words.word("the node's name")
     place = words.span
     side = words.maybe("PREPEND", "APPEND")
@@ -157,38 +157,38 @@ def _vars(draft: Draft, words: Words) -> None:
             draft.nodes[each] = replace(node, variables=(*node.variables, *found))
 
 
-def _priority(draft: Draft, words: Words) -> None:
+def _priority(draft: Draft, words: StatementReader) -> None:
     name = words.word("the node's name")
     _change(draft, words, name, priority=words.number("the priority"))
     words.end()
 
 
-def _category(draft: Draft, words: Words) -> None:
+def _category(draft: Draft, words: StatementReader) -> None:
     name = words.word("the node's name")
     _change(draft, words, name, category=words.word("the category"))
     words.end()
 
 
-def _max_jobs(draft: Draft, words: Words) -> None:
+def _max_jobs(draft: Draft, words: StatementReader) -> None:
     category = words.word("the category")
     draft.category_limits[category] = words.count("the number of nodes")
     words.end()
 
 
-def _description(draft: Draft, words: Words) -> None:
+def _description(draft: Draft, words: StatementReader) -> None:
     raise words.fail(
         DagCode.BLOCK, "SUBMIT-DESCRIPTION needs its lines", "Write SUBMIT-DESCRIPTION name {, lines, and }."
     )
 
 
-def _config(draft: Draft, words: Words) -> None:
+def _config(draft: Draft, words: StatementReader) -> None:
     path = words.rest("the file")
     if draft.config and draft.config != path:
         raise words.fail(DagCode.TWICE, f"CONFIG names {path}, and {draft.config} before")
     draft.config = path
 
 
-def _attribute(draft: Draft, words: Words) -> None:
+def _attribute(draft: Draft, words: StatementReader) -> None:
     text = words.rest("the attribute")
     name, sign, value = text.partition("=")
     if not sign or not name.strip().isidentifier() or not value.strip():
@@ -196,7 +196,7 @@ def _attribute(draft: Draft, words: Words) -> None:
     draft.attributes[name.strip()] = value.strip()
 
 
-def _environment(draft: Draft, words: Words) -> None:
+def _environment(draft: Draft, words: StatementReader) -> None:
     kind = words.word("GET or SET").upper()
     if kind == "GET":
         draft.environment_kept.extend(words.rest("names of variables").replace(",", " ").split())
@@ -206,7 +206,7 @@ def _environment(draft: Draft, words: Words) -> None:
         raise words.fail(DagCode.ARGUMENTS, f"{kind[:40]} is not one of GET, SET")
 
 
-def _dot(draft: Draft, words: Words) -> None:
+def _dot(draft: Draft, words: StatementReader) -> None:
     dot = DotFile(path=words.word("the file"))
     while words.left:
         match words.maybe("UPDATE", "DONT-UPDATE", "OVERWRITE", "DONT-OVERWRITE", "INCLUDE"):
@@ -225,7 +225,7 @@ def _dot(draft: Draft, words: Words) -> None:
     draft.dot = dot
 
 
-def _status_file(draft: Draft, words: Words) -> None:
+def _status_file(draft: Draft, words: StatementReader) -> None:
     path, interval_s, always = words.word("the file"), 60, False
     while words.left:
         if words.maybe("ALWAYS-UPDATE"):
@@ -235,23 +235,23 @@ def _status_file(draft: Draft, words: Words) -> None:
     draft.status_file = StatusFile(path=path, interval_s=interval_s, always=always)
 
 
-def _job_state_log(draft: Draft, words: Words) -> None:
+def _job_state_log(draft: Draft, words: StatementReader) -> None:
     draft.job_state_log = words.word("the file")
     words.end()
 
 
-def _save_point(draft: Draft, words: Words) -> None:
+def _save_point(draft: Draft, words: StatementReader) -> None:
     name = words.word("the node's name")
     path = words.word("the file") if words.left else ""
     words.end()
     _change(draft, words, name, save_point=path)
 
 
-def _reject(draft: Draft, words: Words) -> None:
+def _reject(draft: Draft, words: StatementReader) -> None:
     raise words.fail(DagCode.REJECTED, "the file says that it must not be run")
 
 
-def _done(draft: Draft, words: Words) -> None:
+def _done(draft: Draft, words: StatementReader) -> None:
     """Nodes that are not ordinary ones run in every run, whatever a rescue file says."""
     for name in draft.named(words.word("the node's name"), words.span, every=True):
         if draft.nodes[name].kind in _ORDINARY:
@@ -259,14 +259,14 @@ def _done(draft: Draft, words: Words) -> None:
     words.end()
 
 
-def _connect(draft: Draft, words: Words) -> None:
+def _connect(draft: Draft, words: StatementReader) -> None:
     first, second = words.word("a splice"), words.word("the other splice")
     draft.connect(first, second, words.span)
     words.end()
 
 
 def _pin(side: str) -> Handler:
-    def handle(draft: Draft, words: Words) -> None:
+    def handle(draft: Draft, words: StatementReader) -> None:
         name = words.word("the node's name")
         names = draft.named(name, words.span)
         pin = words.count("the pin's number")

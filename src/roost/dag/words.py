@@ -19,7 +19,7 @@ class Malformed(Exception):
     """The line cannot be read any further; what is wrong has been reported."""
 
 
-class Words:
+class StatementReader:
     """What is left of a line."""
 
     def __init__(self, text: str, place: Callable[[int], Span], problems: Problems) -> None:

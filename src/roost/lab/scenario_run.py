@@ -30,7 +30,7 @@ from roost.sim.job_changes import JobChange
 from roost.sim.machine_plan import MachinePlan
 from roost.sim.pool_ads import pool_ad
 from roost.sim.run import Run
-from roost.sim.starter_quiet import reported_in
+from roost.sim.starter_quiescence import reported_in
 from roost.sim.workload import Job
 from roost.sim.world import BEGINNING, Plan, World
 from roost.startd.idleness import connections

@@ -26,7 +26,7 @@ from roost.negotiator.limits import LimitBook
 from roost.negotiator.memory import Key, Memory
 from roost.negotiator.pool_policy import SCHEDD_ONLY, Findings, PoolPolicy
 from roost.negotiator.preemption import Standing
-from roost.negotiator.serving import JOB_CONSTRAINT, Floor, Party, Ration, Want
+from roost.negotiator.serving import JOB_CONSTRAINT, Party, Ration, SlotAllocator, Want
 from roost.negotiator.settings import ROOT, Settings
 from roost.negotiator.single_slots import SingleSlots
 from roost.negotiator.snapshot import Plan, Rejection, Snapshot, SubmitterDemand
@@ -75,7 +75,7 @@ class _Cycle:
     findings: Findings = field(default_factory=Findings)
     policy: PoolPolicy = field(init=False)
     view: SlotView = field(init=False)
-    floor: Floor = field(init=False)
+    allocator: SlotAllocator = field(init=False)
     #: Weight in use by user, and by group with all of its users, matches of this cycle included.
     used: dict[str, float] = field(default_factory=dict)
     group_used: dict[str, float] = field(default_factory=dict)
@@ -94,15 +94,15 @@ class _Cycle:
         self.world = snapshot.world
         self.policy = PoolPolicy(settings.policy, self.findings, self.world)
         self.ceilings = Ceilings(settings, self.accounts)
-        shelf = snapshot.shelf
-        if shelf is None and not len(snapshot.slots):
+        slot_source = snapshot.slot_source
+        if slot_source is None and not len(snapshot.slots):
             return self._nothing()
         self._charge()
-        self.view = view_of(snapshot, settings, self.policy) if shelf is None else shelf.view()
+        self.view = view_of(snapshot, settings, self.policy) if slot_source is None else slot_source.view()
         self.groups = tree_of(settings)
         assign(self.groups[ROOT], self.view.size, oversubscription=settings.oversubscription)
         judge = Judge(snapshot.slots, settings, self.view, self.world)
-        self.floor = Floor(
+        self.allocator = SlotAllocator(
             snapshot=snapshot,
             settings=settings,
             view=self.view,
@@ -125,17 +125,17 @@ class _Cycle:
             yield from self._spin(parties, pie)
         plan = self._plan(parties)
         # The floor knows the cycle; what is left is to go at once, and not when circles of garbage are looked for.
-        del self.floor
+        del self.allocator
         return plan
 
     # -- before ------------------------------------------------------------------------------------
 
     def _charge(self) -> None:
-        snapshot, shelf = self.snapshot, self.snapshot.shelf
-        usage = usage_of(snapshot.slots, self.settings, snapshot.now) if shelf is None else shelf.usage()
+        snapshot, slot_source = self.snapshot, self.snapshot.slot_source
+        usage = usage_of(snapshot.slots, self.settings, snapshot.now) if slot_source is None else slot_source.usage()
         for name, (weight, _) in usage.items():
             self._spend(name, weight)
-        if self.ceilings and shelf is None:
+        if self.ceilings and slot_source is None:
             self.ceilings.charge(persons_of(snapshot.slots, self.settings, snapshot.now))
         for pledge in self.snapshot.pledges:
             self._spend(pledge.submitter, pledge.weight, pledge.person, pledge.part)
@@ -160,8 +160,8 @@ class _Cycle:
 
     def _book(self) -> LimitBook:
         book = LimitBook(self.settings.limits)
-        if self.snapshot.shelf is not None:
-            book.count(self.snapshot.shelf.licences())
+        if self.snapshot.slot_source is not None:
+            book.count(self.snapshot.slot_source.licences())
         for name in ("ConcurrencyLimits", "PreemptingConcurrencyLimits"):
             if not self.snapshot.slots.lacking(name).all():
                 codes, texts = self.snapshot.slots.attribute(name, None, self.world).texts()
@@ -267,7 +267,7 @@ class _Cycle:
         for _ in range(self.settings.allocation_rounds):
             wanted = {name: self._wanted(name, own[name], unserved.get(name)) for name in self.groups}
             allocate(self.groups[ROOT], wanted, everybody=self.groups)
-            before = len(self.floor.matches)
+            before = len(self.allocator.matches)
             for name in self._group_order():
                 quota = self.groups[name].allocated
                 pie = FairShare(
@@ -279,7 +279,7 @@ class _Cycle:
                 )
                 yield from self._spin(own[name], pie, name)
                 unserved[name] = 0.0 if not any(party.open for party in own[name]) else self._idle(own[name])
-            if len(self.floor.matches) == before or not any(party.open for party in parties):
+            if len(self.allocator.matches) == before or not any(party.open for party in parties):
                 break
         again = [party for name, group in self.groups.items() if group.autoregroup for party in own[name]]
         if again:
@@ -323,7 +323,7 @@ class _Cycle:
         yield from self._floors(parties, pie)
         active = [party for party in parties if party.open]
         for spin in range(SPINS_MAX):
-            if not active or self.floor.watch.is_over() or not self.floor.anything_left():
+            if not active or self.allocator.watch.is_over() or not self.allocator.anything_left():
                 break
             self.spins += 1
             names = dict.fromkeys(party.demand.submitter for party in active)
@@ -336,7 +336,7 @@ class _Cycle:
             before, count = left, len(active)
             spent = dict.fromkeys(names, 0.0)
             for party in sorted(active, key=lambda each: self._place(each, rations)):
-                if self.floor.watch.is_over():
+                if self.allocator.watch.is_over():
                     break
                 name = party.demand.submitter
                 ration = Ration(
@@ -344,7 +344,7 @@ class _Cycle:
                     unclaimed=max(0.0, min(rations[name].unclaimed - spent[name], left)),
                     rank_only_beyond=spin == 0 and self._preempts,
                 )
-                cost = yield from self.floor.visit(party, ration)
+                cost = yield from self.allocator.visit(party, ration)
                 spent[name] += cost
                 left -= cost
             active = [party for party in active if party.open]
@@ -366,7 +366,7 @@ class _Cycle:
             missing = account.floor - self.used.get(party.demand.submitter, 0.0)
             if missing > ROUNDING:
                 room = missing if pie.quota is None else min(missing, max(0.0, pie.quota - pie.group_used))
-                yield from self.floor.visit(party, Ration(any=room, unclaimed=room, rank_only_beyond=False))
+                yield from self.allocator.visit(party, Ration(any=room, unclaimed=room, rank_only_beyond=False))
 
     # -- after -------------------------------------------------------------------------------------
 
@@ -374,7 +374,7 @@ class _Cycle:
         rejected: dict[tuple[str, int], Rejection] = {}
         for party in parties:
             for want in party.wants:
-                rejection = want.rejection or self.floor.rejection(party, want)
+                rejection = want.rejection or self.allocator.rejection(party, want)
                 if rejection is not None:
                     rejected[party.demand.schedd, want.request.autocluster] = rejection
         for demand in self.snapshot.demands:
@@ -382,17 +382,17 @@ class _Cycle:
             if knob:
                 out = Rejection(text=f"pool policy: {knob}")
                 rejected.update(((demand.schedd, each.autocluster), out) for each in demand.requests)
-        self.floor.note_policy(parties)
-        matches = tuple(self.floor.matches)
+        self.allocator.note_policy(parties)
+        matches = tuple(self.allocator.matches)
         return Plan(
             matches=matches,
             rejected=rejected,
             record=self._record(len(matches), rejected, parties),
             findings=tuple(self.findings.kept),
             causes=self.findings.causes,
-            noted=tuple(self.floor.noted),
+            noted=tuple(self.allocator.noted),
             # Of slots that were not asked nothing is known.
-            trail=self._trail(parties) if self.snapshot.shelf is None else None,
+            trail=self._trail(parties) if self.snapshot.slot_source is None else None,
         )
 
     def _trail(self, parties: list[Party]) -> CycleRecord:
@@ -406,7 +406,7 @@ class _Cycle:
             at=self.snapshot.now,
             zone_offset_s=self.snapshot.zone_offset_s,
             settings=self.settings,
-            floor=self.floor,
+            allocator=self.allocator,
             parties=tuple(parties),
             served=tuple(
                 self._served(name, *jobs[name]) for name in sorted(names, key=lambda each: (self._priority(each), each))
@@ -443,15 +443,15 @@ class _Cycle:
             "submitters": len(parties),
             "requests": sum(len(party.wants) for party in parties),
             "matches": matches,
-            "preempting": sum(match.preempts != "none" for match in self.floor.matches),
+            "preempting": sum(match.preempts != "none" for match in self.allocator.matches),
             "rejected": len(rejected),
             "rejected_by": causes,
             "spins": self.spins,
-            "timed_out": self.floor.watch.timed_out,
+            "timed_out": self.allocator.watch.timed_out,
             "judged_requests": self.memory.judged_requests,
             "judged_slots": self.memory.judged_slots,
             "findings": self.findings.total,
-            "limits_in_use": dict(self.floor.book.in_use),
+            "limits_in_use": dict(self.allocator.book.in_use),
         }
 
     def _nothing(self) -> Plan:

@@ -19,7 +19,7 @@ from roost.negotiator.groups import Group
 from roost.negotiator.limits import maximum, parse_limits
 from roost.negotiator.pool_policy import JOB, RESOURCE
 from roost.negotiator.preemption import Standing
-from roost.negotiator.serving import JOB_CONSTRAINT, Floor, Party, Want
+from roost.negotiator.serving import JOB_CONSTRAINT, Party, SlotAllocator, Want
 from roost.negotiator.settings import ROOT, Settings
 from roost.negotiator.verdicts import CAUSES, JOB_REFUSES, REFUSED, SLOT_REFUSES
 from roost.negotiator.view import REASONS
@@ -64,7 +64,7 @@ class CycleRecord:
     at: float
     zone_offset_s: int
     settings: Settings
-    floor: Floor
+    allocator: SlotAllocator
     parties: tuple[Party, ...]
     #: In the order in which they are served.
     served: tuple[Served, ...]
@@ -83,7 +83,7 @@ class CycleRecord:
         party, want = self._find(schedd, submitter, autocluster)
         if party is None or want is None:
             return None
-        rejection = self.floor.rejection(party, want)
+        rejection = self.allocator.rejection(party, want)
         text = "" if rejection is None else rejection.text
         out = text.removeprefix("pool policy: ") if text.startswith("pool policy: ") else ""
         knob = out if out.startswith("NEGOTIATOR_") else ""
@@ -93,13 +93,13 @@ class CycleRecord:
         found = self._answer(submitter, text, knob, causes)
         found["out"] = "" if knob else out
         found["jobs"], found["left"], found["job"] = want.request.count, want.left, want.request.job
-        found["visited"] = want.key in self.floor.known
-        found["given"] = [each.slot for each in self.floor.matches if self._is_of(each, want)][:NAMES_MAX]
+        found["visited"] = want.key in self.allocator.known
+        found["given"] = [each.slot for each in self.allocator.matches if self._is_of(each, want)][:NAMES_MAX]
         found["besides"] = {} if rejection is None else _besides(rejection.causes)
         found["limits"] = list(self._limits(found["besides"], want))
         found["ceilings"] = [
             {"name": each.name, "limit": each.limit, "in_use": each.in_use, "set_by": each.set_by}
-            for each in self.floor.ceilings(submitter, want.person)
+            for each in self.allocator.ceilings(submitter, want.person)
         ]
         found["too_large"] = None if want.too_large == math.inf else want.too_large
         found["whole"] = want.whole
@@ -111,13 +111,13 @@ class CycleRecord:
             "at": self.at,
             "zone_offset_s": self.zone_offset_s,
             "text": text,
-            "slots": len(self.floor.view.names),
+            "slots": len(self.allocator.view.names),
             "causes": causes,
             "knob": self._source(knob),
             "submitter": submitter,
             "served": self._served(submitter),
             "group": None if standing is None or standing.group == ROOT else self._group(standing.group),
-            "weight": self.floor.view.size,
+            "weight": self.allocator.view.size,
             "sources": self._sources(causes),
         }
 
@@ -134,7 +134,7 @@ class CycleRecord:
 
     def _causes(self, want: Want) -> Iterator[dict[str, Any]]:
         """Slots by what kept them from a request; every slot is in one."""
-        view, known = self.floor.view, self.floor.known.get(want.key)
+        view, known = self.allocator.view, self.allocator.known.get(want.key)
         rows: dict[str, Array] = {}
         todo = np.ones(len(view.names), bool)
         for number, reason in enumerate(REASONS, 1):
@@ -145,13 +145,13 @@ class CycleRecord:
             for code, cause in CAUSES.items():
                 rows[cause] = np.flatnonzero(todo & (verdicts == code))
             accepted = todo & (verdicts < REFUSED)
-            own = np.isin(view.names, [each.slot for each in self.floor.matches if self._is_of(each, want)])
-            rows[_GIVEN] = np.flatnonzero(accepted & self.floor.taken & own)
-            rows[_TAKEN] = np.flatnonzero(accepted & self.floor.taken & ~own)
-            rows[_ACCEPTED] = np.flatnonzero(accepted & ~self.floor.taken)
+            own = np.isin(view.names, [each.slot for each in self.allocator.matches if self._is_of(each, want)])
+            rows[_GIVEN] = np.flatnonzero(accepted & self.allocator.taken & own)
+            rows[_TAKEN] = np.flatnonzero(accepted & self.allocator.taken & ~own)
+            rows[_ACCEPTED] = np.flatnonzero(accepted & ~self.allocator.taken)
         else:
-            rows[_TAKEN] = np.flatnonzero(todo & self.floor.taken)
-            rows["not-looked-at"] = np.flatnonzero(todo & ~self.floor.taken)
+            rows[_TAKEN] = np.flatnonzero(todo & self.allocator.taken)
+            rows["not-looked-at"] = np.flatnonzero(todo & ~self.allocator.taken)
         for cause, found in rows.items():
             if len(found):
                 most = REFUSALS_MAX if cause in _APART else NAMES_MAX
@@ -163,7 +163,7 @@ class CycleRecord:
 
     def _holders(self, rows: Array) -> dict[str, int]:
         """The number of slots each user has, the largest first."""
-        view = self.floor.view
+        view = self.allocator.view
         codes = view.holder.take(rows)
         counts = np.bincount(codes[codes >= 0], minlength=len(view.holders)).tolist()
         found = sorted(
@@ -194,7 +194,7 @@ class CycleRecord:
                 "accepts": group.accepts}  # fmt: skip
 
     def _limits(self, besides: Mapping[str, int], want: Want) -> Iterator[dict[str, Any]]:
-        book, text = self.floor.book, want.request.ad.eval("ConcurrencyLimits")
+        book, text = self.allocator.book, want.request.ad.eval("ConcurrencyLimits")
         wanted = parse_limits(text) if isinstance(text, str) else {}
         for cause in besides:
             name = cause.partition(":")[2]
@@ -220,18 +220,18 @@ class CycleRecord:
 
     def about_slot(self, name: str) -> dict[str, Any] | None:
         """What the cycle made of a slot; None if it did not see it."""
-        view = self.floor.view
+        view = self.allocator.view
         row = next((at for at, each in enumerate(view.names) if each.lower() == name.lower()), None)
         if row is None:
             return None
         code = int(view.out.item(row))
         reason = REASONS[code - 1] if code else ""
-        given = [each for each in self.floor.matches if each.slot == view.names[row]]
+        given = [each for each in self.allocator.matches if each.slot == view.names[row]]
         counts: dict[str, int] = {}
         examples: dict[str, str] = {}
         for party in self.parties:
             for want in party.wants:
-                known = self.floor.known.get(want.key)
+                known = self.allocator.known.get(want.key)
                 if known is not None and row < len(known.verdicts) and not code:
                     cause = CAUSES.get(int(known.verdicts.item(row)), _ACCEPTED)
                     counts[cause] = counts.get(cause, 0) + 1

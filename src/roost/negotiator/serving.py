@@ -1,7 +1,7 @@
 """A visit to a submitter: its requests in its own order, each given the best slots that it may have.
 
-A `Floor` is where the slots of one cycle are given away: it knows which are taken, what limits are used up, and what
-became of each request.
+A `SlotAllocator` gives away the slots of one cycle: it knows which are taken, what limits are used up, and what became
+of each request.
 """
 
 from __future__ import annotations
@@ -122,7 +122,7 @@ class Ration:
 
 
 @dataclass(slots=True, kw_only=True)
-class Floor:
+class SlotAllocator:
     """See the module."""
 
     snapshot: Snapshot
@@ -345,8 +345,8 @@ class Floor:
         """The weight of what a request takes of a partitionable slot; None for other slots."""
         if self.view.shrinks.item(row):
             return None
-        shelf = self.snapshot.shelf
-        slot = self.snapshot.slots.ad(self.view.names[row]) if shelf is None else shelf.ad(row)
+        slot_source = self.snapshot.slot_source
+        slot = self.snapshot.slots.ad(self.view.names[row]) if slot_source is None else slot_source.ad(row)
         return None if slot is None else part_weight(slot, request, self.settings, self.judge.world)
 
     def _give(self, party: Party, want: Want, row: int, state: float, pledge: Pledge) -> None:
@@ -380,8 +380,8 @@ class Floor:
 
     def _licences_with(self, row: int, ad: ClassAd, expression: Expr) -> dict[str, float]:
         """Concurrency limits that depend on the slot."""
-        shelf = self.snapshot.shelf
-        slot = self.snapshot.slots.ad(self.view.names[row]) if shelf is None else shelf.ad(row)
+        slot_source = self.snapshot.slot_source
+        slot = self.snapshot.slots.ad(self.view.names[row]) if slot_source is None else slot_source.ad(row)
         value = ad.eval_expr(expression, slot, self.judge.world)
         return parse_limits(value) if isinstance(value, str) else {}
 
@@ -528,4 +528,4 @@ def _licences(ad: ClassAd) -> dict[str, float] | Expr:
     return parse_limits(cell) if isinstance(cell, str) else {}
 
 
-__all__ = ["Floor", "Party", "Ration", "Want", "verdicts"]
+__all__ = ["Party", "Ration", "SlotAllocator", "Want", "verdicts"]

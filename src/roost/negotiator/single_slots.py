@@ -2,7 +2,7 @@
 
 A table of columns answers for all slots at once, and wants the ads of all of them as they are now. Where an ad is cheap
 to make when it is looked at, and a cycle gives away a few slots of many (the simulated pool: its machines are looked at
-only if that can matter), it is the other way round: a `Shelf` knows its slots in the order of the matchmaker's own
+only if that can matter), it is the other way round: a `SlotSource` knows its slots in the order of the matchmaker's own
 ranks, and makes the ad of one when it is asked for; `SingleSlots` takes the place of `Memory` and asks until it has
 what is needed. Everything else of a cycle (who is served, with how much, under which limits) is the same code, and so
 is what it gives: `tests/negotiator/test_single_slots.py` holds it to that.
@@ -49,7 +49,7 @@ UNASKED: Final = 255
 BATCH: Final = 16
 
 
-class Shelf(Protocol):
+class SlotSource(Protocol):
     """Slots by row. The rows stay what they are during a cycle."""
 
     def view(self) -> SlotView:
@@ -107,7 +107,7 @@ class Walk(Known):
 class SingleSlots:
     """What is known of the requests of one cycle; see the module."""
 
-    shelf: Shelf
+    slot_source: SlotSource
     settings: Settings
     world: FixedWorld = field(default_factory=FixedWorld)
     judged_requests: int = 0
@@ -124,7 +124,7 @@ class SingleSlots:
         return None
 
     def begin(self, snapshot: object, judge: Judge, requests: Mapping[Key, ClassAd]) -> None:
-        """A cycle begins; what is remembered between cycles the shelf has."""
+        """A cycle begins; what is remembered between cycles the slot source has."""
         self._judge, self._size, self.world = judge, len(judge.view.names), judge.world
         self.judged_requests = self.judged_slots = 0
         self._walks.clear()
@@ -135,7 +135,7 @@ class SingleSlots:
         if found is None:
             self.judged_requests += 1
             unasked = np.full(self._size, UNASKED, np.uint8)
-            rows = self.shelf.rows()
+            rows = self.slot_source.rows()
             found = self._walks[key] = Walk(ad, unasked, key=key, job=job, submitter=submitter, rows=rows)
         return found
 
@@ -164,7 +164,7 @@ class SingleSlots:
     def listing(self, known: Known, usable: Array, need: int, taken: Array | None) -> Listing:
         """The best usable slots for a request, the first `BATCH` of `need` or all."""
         assert isinstance(known, Walk)
-        if known.ad.cell("rank") is MISSING and self.shelf.leaves_ranks(known.ad):
+        if known.ad.cell("rank") is MISSING and self.slot_source.leaves_ranks(known.ad):
             self._ask_in_order(known, usable, min(need, BATCH), taken is not None)
         elif not known.done:
             self._ask_all(known)
@@ -184,7 +184,7 @@ class SingleSlots:
             mine = usable.item(row)
             if (mine or not for_good) and self._asked(walk, row) is not None:
                 walk.found.append(row)
-                first, last = self.shelf.ranks(row)
+                first, last = self.slot_source.ranks(row)
                 walk.keys.append((first, 0.0, last, UNUSED))
                 have += mine
 
@@ -195,19 +195,19 @@ class SingleSlots:
             slot = self._asked(walk, row)
             if slot is not None:
                 found.append((self._key(slot, walk.ad), row))
-        found.sort(key=lambda each: self.shelf.place(each[1]))
+        found.sort(key=lambda each: self.slot_source.place(each[1]))
         found.sort(key=itemgetter(0), reverse=True)
         walk.found, walk.keys = [row for _, row in found], [key for key, _ in found]
         walk.done = True
 
     def _asked(self, walk: Walk, row: int) -> ClassAd | None:
         """The ad of a slot, if it and the request accept each other."""
-        known = self.shelf.refusal(row, walk.key)
+        known = self.slot_source.refusal(row, walk.key)
         if known is not None:
             walk.verdicts[row] = known
             walk.tally[known] += 1
             return None
-        slot = self.shelf.ad(row)
+        slot = self.slot_source.ad(row)
         if slot is None:
             return None
         self.judged_slots += 1
@@ -217,7 +217,7 @@ class SingleSlots:
         if verdict < REFUSED:
             return slot
         if self._is_steady(walk):
-            self.shelf.refuse(row, walk.key, verdict)
+            self.slot_source.refuse(row, walk.key, verdict)
         return None
 
     def _verdict(self, slot: ClassAd, walk: Walk) -> int:

@@ -13,7 +13,7 @@ from roost.classad.vector import Table
 from roost.negotiator.pool_policy import Cause, Counted, Finding
 
 if TYPE_CHECKING:
-    from roost.negotiator.single_slots import Shelf
+    from roost.negotiator.single_slots import SlotSource
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,7 +79,7 @@ class Snapshot:
     #: For each row of `slots` a number that is higher than all before when the row has changed; None: nothing is known.
     versions: np.ndarray | None = None
     #: The slots if they are asked one by one, by a `SingleSlots`; then there are none in `slots`.
-    shelf: Shelf | None = None
+    slot_source: SlotSource | None = None
 
     @property
     def world(self) -> FixedWorld:
@@ -139,7 +139,7 @@ class Rejection:
     causes: Mapping[str, int] = field(default_factory=dict)
 
 
-class Trail(Protocol):
+class CycleTrace(Protocol):
     """What a cycle leaves behind for those who ask why."""
 
     def about_request(self, schedd: str, submitter: str, autocluster: int) -> dict[str, Any] | None:
@@ -165,4 +165,4 @@ class Plan:
     #: Matches for which NEGOTIATOR_PE_AUDIT_EXPR is TRUE.
     noted: tuple[Match, ...] = ()
     #: For those who ask why; None where there were no slots, or they were asked one by one.
-    trail: Trail | None = field(default=None, compare=False, repr=False)
+    trail: CycleTrace | None = field(default=None, compare=False, repr=False)

@@ -59,7 +59,7 @@ class Wish(IntEnum):
 
 
 @dataclass(slots=True)
-class Pace:
+class CycleTimer:
     """When the next cycle is to begin. Instants are s of any clock that does not jump."""
 
     intervals: Intervals = field(default_factory=Intervals)

@@ -24,13 +24,13 @@ from roost.model.cell_usage import MEMORY
 from roost.schedd.book import Job
 from roost.schedd.changes import AddAccounting
 from roost.schedd.events import RunEnded
-from roost.schedd.turn import Turn
+from roost.schedd.work import Work
 
 _SIGKILL = 9
 _KIB = 1024
 
 
-def account_end(turn: Turn, job: Job, event: RunEnded) -> None:
+def account_end(work: Work, job: Job, event: RunEnded) -> None:
     """The machine reports the end of the present run; the job has taken over what it says."""
     record = _begun(job)
     if record is None:
@@ -42,7 +42,7 @@ def account_end(turn: Turn, job: Job, event: RunEnded) -> None:
     record = replace(record, failed=_failed(event), exit_status=status)
     if event.started:
         record = _used(record, job, said, int(event.at))
-    turn.changes.append(AddAccounting(record=record))
+    work.changes.append(AddAccounting(record=record))
 
 
 def _failed(event: RunEnded) -> int:
@@ -56,19 +56,19 @@ def _failed(event: RunEnded) -> int:
     return 0 if event.exit_signal is None and event.ending == "exit" else SIGNALLED
 
 
-def account_lost(turn: Turn, job: Job) -> None:
+def account_lost(work: Work, job: Job) -> None:
     """The run is over, and its machine cannot say how."""
     record = _begun(job)
     if record is not None:
-        turn.changes.append(AddAccounting(record=replace(record, submitted=0, failed=RESCHEDULED)))
+        work.changes.append(AddAccounting(record=replace(record, submitted=0, failed=RESCHEDULED)))
 
 
-def account_deleted(turn: Turn, job: Job) -> None:
+def account_deleted(work: Work, job: Job) -> None:
     """The job is deleted at once; what it has used is what was last said of it."""
     record = _begun(job)
     if record is not None:
         record = replace(record, failed=SIGNALLED, exit_status=128 + _SIGKILL)
-        turn.changes.append(AddAccounting(record=_used(record, job, job.ad, int(turn.now))))
+        work.changes.append(AddAccounting(record=_used(record, job, job.ad, int(work.now))))
 
 
 def _begun(job: Job) -> AccountingRecord | None:

@@ -14,14 +14,14 @@ from roost.schedd.book import Job
 from roost.schedd.changes import AddAudit, PutErrors
 from roost.schedd.events import ErrorsCleared, RunEnded
 from roost.schedd.holder import Holder
-from roost.schedd.turn import Turn
+from roost.schedd.work import Work
 
 #: Codes of failures that are the queue instance's: before and in prolog, epilog, start and stop of the parallel
 #: environment, and before the job.
 FAILURES: Final = (7, 8, 9, 10, 11, 12, 13, 14, 15)
 
 
-def note_error(turn: Turn, holder: Holder, job: Job, event: RunEnded) -> None:
+def note_error(work: Work, holder: Holder, job: Job, event: RunEnded) -> None:
     """A run has ended: its queue instance may be in error now."""
     reason = event.attributes.get("CellErrorReason")
     if not reason or event.attributes.get("CellFailed") not in FAILURES:
@@ -33,24 +33,24 @@ def note_error(turn: Turn, holder: Holder, job: Job, event: RunEnded) -> None:
     queue, _, host = instance.partition("@")
     words = f"queue {queue} marked QERROR as result of job {job.id.cluster}'s failure at host {host}: {reason}"
     holder.errors[instance] = words
-    turn.changes.append(PutErrors(errors=dict(holder.errors)))
+    work.changes.append(PutErrors(errors=dict(holder.errors)))
     record = AuditRecord(
-        id=f"cell-error/{event.run}", kind=AuditKind.COMMAND, at=turn.now, until=turn.now, machine=event.node,
+        id=f"cell-error/{event.run}", kind=AuditKind.COMMAND, at=work.now, until=work.now, machine=event.node,
         job=str(job.id), reason=words, samples=some([instance]),
     )  # fmt: skip
-    turn.changes.append(AddAudit(record=record))
-    turn.offer()
+    work.changes.append(AddAudit(record=record))
+    work.offer()
 
 
-def clear_errors(turn: Turn, holder: Holder, event: ErrorsCleared) -> None:
+def clear_errors(work: Work, holder: Holder, event: ErrorsCleared) -> None:
     """An administrator says that instances are well again."""
     cleared = [name for name in event.instances if holder.errors.pop(name, None) is not None]
     if not cleared:
         return
-    turn.changes.append(PutErrors(errors=dict(holder.errors)))
+    work.changes.append(PutErrors(errors=dict(holder.errors)))
     record = AuditRecord(
-        id=f"cell-cleared/{event.actor}/{turn.now:.6f}", kind=AuditKind.COMMAND, at=turn.now, until=turn.now,
+        id=f"cell-cleared/{event.actor}/{work.now:.6f}", kind=AuditKind.COMMAND, at=work.now, until=work.now,
         actor=event.actor, reason="error state cleared", count=len(cleared), samples=some(cleared),
     )  # fmt: skip
-    turn.changes.append(AddAudit(record=record))
-    turn.offer()
+    work.changes.append(AddAudit(record=record))
+    work.offer()

@@ -16,18 +16,18 @@ from roost.schedd.book import Job
 from roost.schedd.changes import AddAudit, ClearUsage, PutUsage
 from roost.schedd.events import UsageCleared, UsageRuled
 from roost.schedd.holder import Holder
-from roost.schedd.turn import Turn
+from roost.schedd.work import Work
 
 _GIB = 2**30
 
 
-def charge(turn: Turn, holder: Holder, job: Job, run: str, at: float, said: ClassAd) -> None:
+def charge(work: Work, holder: Holder, job: Job, run: str, at: float, said: ClassAd) -> None:
     """Charge the account of a job with what its present run has used until `at`, of which `said` tells."""
     task = job.ad.get(TASK) if holder.cell else None
     if not isinstance(task, ClassAd):
         return
     accounts = holder.usage
-    used = _reserved(job, task, min(at, turn.now)) if accounts.rules.reserved else _measured(said)
+    used = _reserved(job, task, min(at, work.now)) if accounts.rules.reserved else _measured(said)
     factors = _factors(task)
     used = {name: amount * factors.get(name, 1.0) for name, amount in used.items()}
     note = job.ad.get(CHARGED)
@@ -38,9 +38,9 @@ def charge(turn: Turn, holder: Holder, job: Job, run: str, at: float, said: Clas
         return
     owner = Owner(*(str(task.get(name, "")) for name in ("User", "Project", "Department")))
     more = {name: now_used[name] - before[name] for name in NAMES}
-    turn.changes.append(PutUsage(accounts={owner: accounts.charge(owner, more, turn.now)}))
-    turn.set(job, **{CHARGED: ClassAd({"Run": run, **now_used})})
-    turn.offer(later=True)
+    work.changes.append(PutUsage(accounts={owner: accounts.charge(owner, more, work.now)}))
+    work.set(job, **{CHARGED: ClassAd({"Run": run, **now_used})})
+    work.offer(later=True)
 
 
 def _factors(task: ClassAd) -> dict[str, float]:
@@ -68,20 +68,20 @@ def _number(ad: object, name: str) -> float:
     return float(value) if isinstance(value, int | float) else 0.0
 
 
-def clear_usage(turn: Turn, holder: Holder, event: UsageCleared) -> None:
+def clear_usage(work: Work, holder: Holder, event: UsageCleared) -> None:
     """An administrator forgets what was used; jobs that run are charged with what they use from now on."""
     count = holder.usage.clear()
-    turn.changes.append(ClearUsage())
+    work.changes.append(ClearUsage())
     record = AuditRecord(
-        id=f"cell-usage/{event.actor}/{turn.now:.6f}", kind=AuditKind.COMMAND, at=turn.now, until=turn.now,
+        id=f"cell-usage/{event.actor}/{work.now:.6f}", kind=AuditKind.COMMAND, at=work.now, until=work.now,
         actor=event.actor, reason="usage cleared", count=max(1, count),
     )  # fmt: skip
-    turn.changes.append(AddAudit(record=record))
-    turn.offer(later=True)
+    work.changes.append(AddAudit(record=record))
+    work.offer(later=True)
 
 
-def rule_usage(turn: Turn, holder: Holder, event: UsageRuled) -> None:
+def rule_usage(work: Work, holder: Holder, event: UsageRuled) -> None:
     """The cell says anew how usage decays."""
-    if holder.usage.use(event.rules, turn.now) and holder.usage.by_owner:
-        turn.changes.append(PutUsage(accounts=dict(holder.usage.by_owner)))
-    turn.offer(later=True)
+    if holder.usage.use(event.rules, work.now) and holder.usage.by_owner:
+        work.changes.append(PutUsage(accounts=dict(holder.usage.by_owner)))
+    work.offer(later=True)

@@ -34,7 +34,7 @@ from roost.schedd.outcome import hold, leave_at_last, leave_removed, release, re
 from roost.schedd.owned import IMMUTABLE, RECORDED, priority
 from roost.schedd.runs import leaves_gracefully
 from roost.schedd.status import ON_MACHINE, JobStatus
-from roost.schedd.turn import Turn
+from roost.schedd.work import Work
 
 #: Why a job was not acted upon: a stable word, which the command puts into a sentence.
 ABSENT, _DENIED, _DONE, _WRONG = "not-found", "permission-denied", "already-done", "bad-status"
@@ -51,9 +51,9 @@ _KINDS: Final = {
 }
 
 
-def acted(turn: Turn, holder: Holder, event: Acted) -> None:
+def acted(work: Work, holder: Holder, event: Acted) -> None:
     """Do what was asked for to every job that it can be done to."""
-    turn.request = event.request
+    work.request = event.request
     counts: Counter[str] = Counter()
     results = {}
     done_ruling, denied_ruling = _ruling(event, Effect.DONE), _ruling(event, Effect.REFUSED)
@@ -63,23 +63,23 @@ def acted(turn: Turn, holder: Holder, event: Acted) -> None:
         def may(owner: str) -> bool:
             return event.superuser or event.user == owner or event.user in holder.settings.superusers
 
-        done, jobs = remove_together(turn, jobs, _removal(event), done_ruling, may)
+        done, jobs = remove_together(work, jobs, _removal(event), done_ruling, may)
         counts.update({"ok": done} if done else {})
-    change = _change(turn.book, holder, event) if event.action in (Action.EDIT, Action.NOTE) else None
+    change = _change(work.book, holder, event) if event.action in (Action.EDIT, Action.NOTE) else None
     for name in jobs:
-        job = turn.book.find(name)
+        job = work.book.find(name)
         if job is None:
             result = ABSENT
         elif not (event.superuser or event.user == job.owner or event.user in holder.settings.superusers):
             result = _DENIED
         else:
-            result = _one(turn, holder, job, event) if change is None else _edit(turn, job, change)
+            result = _one(work, holder, job, event) if change is None else _edit(work, job, change)
         counts[result or "ok"] += 1
         if job is not None and result in ("", _DENIED):
-            turn.decided(job, denied_ruling if result else done_ruling)
+            work.decided(job, denied_ruling if result else done_ruling)
         if result:
             results[str(name)] = result
-    turn.order(Reply(to=event.reply_to, ok=counts["ok"] > 0, data={"counts": dict(counts), "refused": results}))
+    work.order(Reply(to=event.reply_to, ok=counts["ok"] > 0, data={"counts": dict(counts), "refused": results}))
 
 
 def _ruling(event: Acted, effect: Effect) -> Ruling:
@@ -93,33 +93,33 @@ def _ruling(event: Acted, effect: Effect) -> Ruling:
     return Ruling(kind=kind, effect=effect, actor=event.user, reason=said)
 
 
-def _one(turn: Turn, holder: Holder, job: Job, event: Acted) -> str:
+def _one(work: Work, holder: Holder, job: Job, event: Acted) -> str:
     """Act upon one job; "" if it was done, else why not."""
     match event.action:
         case Action.HOLD:
-            return _hold(turn, holder, job, event)
+            return _hold(work, holder, job, event)
         case Action.RELEASE:
-            return _release(turn, job, event)
+            return _release(work, job, event)
         case Action.REMOVE:
-            return _remove(turn, holder, job, event)
+            return _remove(work, holder, job, event)
         case Action.REMOVE_AT_ONCE:
             if job.status is JobStatus.COMPLETED:
-                leave_at_last(turn, job)
+                leave_at_last(work, job)
                 return ""
             if job.status is not JobStatus.REMOVED:
-                remove(turn, job, On.REMOVE_COMMAND, event.reason or f"via roost rm -x (by user {event.user})")
-            _end_run(turn, holder, job, "remove", VacateCode.JOB_REMOVED, "removed", hard=True)
-            account_deleted(turn, job)
+                remove(work, job, On.REMOVE_COMMAND, event.reason or f"via roost rm -x (by user {event.user})")
+            _end_run(work, holder, job, "remove", VacateCode.JOB_REMOVED, "removed", hard=True)
+            account_deleted(work, job)
             holder.let_go(job)
             job.claim_id = job.run = ""
-            leave_removed(turn, job, stays=False)
+            leave_removed(work, job, stays=False)
         case Action.SUSPEND | Action.CONTINUE:
-            return _stand_still(turn, holder, job, event.action is Action.SUSPEND)
+            return _stand_still(work, holder, job, event.action is Action.SUSPEND)
         case Action.VACATE | Action.VACATE_FAST:
             if job.status not in ON_MACHINE:
                 return _WRONG
             hard = event.action is Action.VACATE_FAST
-            _end_run(turn, holder, job, "evict", VacateCode.USER_VACATE_JOB, event.reason or "vacated", hard=hard)
+            _end_run(work, holder, job, "evict", VacateCode.USER_VACATE_JOB, event.reason or "vacated", hard=hard)
     return ""
 
 
@@ -131,12 +131,12 @@ def holds_of(job: Job) -> str:
     return job.text(fold(HELD)) or ("u" if job.ad.get("HoldReasonCode") in _OF_USERS else "")
 
 
-def _hold_by(turn: Turn, job: Job, letters: str) -> None:
+def _hold_by(work: Work, job: Job, letters: str) -> None:
     job.ad[HELD] = letters
-    turn.touch(job)
+    work.touch(job)
 
 
-def _release(turn: Turn, job: Job, event: Acted) -> str:
+def _release(work: Work, job: Job, event: Acted) -> str:
     # A job that has not left its machine yet stays: it runs once at a time.
     if job.status is not JobStatus.HELD or job.run:
         return _WRONG
@@ -146,18 +146,18 @@ def _release(turn: Turn, job: Job, event: Acted) -> str:
             return _DONE
         left = "".join(letter for letter in HOLDS if letter in held - set(letters))
         if left or job.ad.get("HoldReasonCode") not in _OF_USERS:
-            _hold_by(turn, job, left)
+            _hold_by(work, job, left)
             return ""
     elif held - {"u"} and not event.superuser:
         return _DENIED
-    release(turn, job, On.RELEASE_COMMAND, event.reason or f"via roost release (by user {event.user})")
+    release(work, job, On.RELEASE_COMMAND, event.reason or f"via roost release (by user {event.user})")
     return ""
 
 
-def _hold(turn: Turn, holder: Holder, job: Job, event: Acted) -> str:
+def _hold(work: Work, holder: Holder, job: Job, event: Acted) -> str:
     letters = event.attributes.get(HELD)
     if job.status is JobStatus.HELD and isinstance(letters, str):
-        _hold_by(turn, job, "".join(letter for letter in HOLDS if letter in holds_of(job) + letters))
+        _hold_by(work, job, "".join(letter for letter in HOLDS if letter in holds_of(job) + letters))
         return ""
     if isinstance(letters, str) and job.status is not JobStatus.IDLE:
         return _WRONG
@@ -169,44 +169,44 @@ def _hold(turn: Turn, holder: Holder, job: Job, event: Acted) -> str:
     on_machine = bool(job.run)
     subcode = event.attributes.get("HoldReasonSubCode")
     number = subcode if isinstance(subcode, int) else 0
-    hold(turn, job, On.HOLD_COMMAND, code=HoldCode.USER_REQUEST, subcode=number, text=text, tell=not on_machine)
+    hold(work, job, On.HOLD_COMMAND, code=HoldCode.USER_REQUEST, subcode=number, text=text, tell=not on_machine)
     if isinstance(letters, str):
-        _hold_by(turn, job, letters)
+        _hold_by(work, job, letters)
     holder.let_go(job)
     if on_machine:
-        _end_run(turn, holder, job, "hold", HoldCode.USER_REQUEST, text, subcode=number)
+        _end_run(work, holder, job, "hold", HoldCode.USER_REQUEST, text, subcode=number)
     return ""
 
 
-def _remove(turn: Turn, holder: Holder, job: Job, event: Acted) -> str:
+def _remove(work: Work, holder: Holder, job: Job, event: Acted) -> str:
     if job.status is JobStatus.REMOVED:
         return _DONE
     if job.status is JobStatus.COMPLETED:
-        leave_at_last(turn, job)
+        leave_at_last(work, job)
         return ""
     text = _removal(event)
-    begin_following(turn, job)
-    _taken_away(turn, holder, job, text)
-    if job.id in turn.book.following:
-        follow(turn, holder)
+    begin_following(work, job)
+    _taken_away(work, holder, job, text)
+    if job.id in work.book.following:
+        follow(work, holder)
     return ""
 
 
-def _taken_away(turn: Turn, holder: Holder, job: Job, text: str) -> None:
-    remove(turn, job, On.REMOVE_COMMAND, text)
+def _taken_away(work: Work, holder: Holder, job: Job, text: str) -> None:
+    remove(work, job, On.REMOVE_COMMAND, text)
     holder.let_go(job)
     if job.run:
         hard = not leaves_gracefully(holder, job)
-        _end_run(turn, holder, job, "remove", VacateCode.JOB_REMOVED, text, hard=hard)
+        _end_run(work, holder, job, "remove", VacateCode.JOB_REMOVED, text, hard=hard)
     else:
-        leave_removed(turn, job)
+        leave_removed(work, job)
 
 
 def _removal(event: Acted) -> str:
     return event.reason or f"via roost rm (by user {event.user})"
 
 
-def begin_following(turn: Turn, job: Job) -> None:
+def begin_following(work: Work, job: Job) -> None:
     """Begin to look for the owner's other jobs that are to go with a removed one, by OtherJobRemoveRequirements."""
     text = job.text("otherjobremoverequirements")
     if not text:
@@ -215,17 +215,17 @@ def begin_following(turn: Turn, job: Job) -> None:
         wanted = parse_expression(text, Syntax.OLD)
     except ParseError:
         return
-    clusters = [each.number for each in turn.book.clusters.values() if each.owner == job.owner]
-    turn.book.following[job.id] = Following(wanted, clusters[::-1])
+    clusters = [each.number for each in work.book.clusters.values() if each.owner == job.owner]
+    work.book.following[job.id] = Following(wanted, clusters[::-1])
 
 
-def follow(turn: Turn, holder: Holder) -> None:
+def follow(work: Work, holder: Holder) -> None:
     """Look at some more jobs, and remove those that are to go with a removed one."""
-    first, following = next(iter(turn.book.following.items()))
-    job = turn.book.find(first)
+    first, following = next(iter(work.book.following.items()))
+    job = work.book.find(first)
     left = FOLLOWERS_A_STEP if job is not None else 0
     while left and job is not None and following.clusters:
-        cluster, proc = turn.book.clusters.get(following.clusters[-1]), following.proc
+        cluster, proc = work.book.clusters.get(following.clusters[-1]), following.proc
         left -= 1
         if cluster is None or proc >= cluster.count:
             following.clusters.pop()
@@ -234,20 +234,20 @@ def follow(turn: Turn, holder: Holder) -> None:
         following.proc += 1
         leaves = cluster.status(proc) in (JobStatus.GONE, JobStatus.REMOVED, JobStatus.COMPLETED)
         if not leaves and cluster.ad_of(proc).eval_expr(following.wanted) is True:
-            _taken_away(turn, holder, cluster.job(proc), job.text("removereason"))
+            _taken_away(work, holder, cluster.job(proc), job.text("removereason"))
     if job is None or not following.clusters:
-        del turn.book.following[first]
+        del work.book.following[first]
         if job is not None and job.status is JobStatus.REMOVED and not job.run:
-            leave_removed(turn, job)
+            leave_removed(work, job)
 
 
 def _end_run(
-    turn: Turn, holder: Holder, job: Job, ending: str, code: int, text: str, *, subcode: int = 0, hard: bool = False
+    work: Work, holder: Holder, job: Job, ending: str, code: int, text: str, *, subcode: int = 0, hard: bool = False
 ) -> None:
     """Have the run of a job ended, if it has one."""
     claim = holder.claims.get(job.claim_id)
     if job.run and claim is not None:
-        turn.order(
+        work.order(
             EndRun(
                 node=claim.node,
                 claim_id=claim.id,
@@ -257,17 +257,17 @@ def _end_run(
                 subcode=subcode,
                 text=text,
                 hard=hard,
-                request=turn.request,
+                request=work.request,
             )
         )
 
 
-def _stand_still(turn: Turn, holder: Holder, job: Job, still: bool) -> str:
+def _stand_still(work: Work, holder: Holder, job: Job, still: bool) -> str:
     claim = holder.claims.get(job.claim_id)
     wanted = JobStatus.RUNNING if still else JobStatus.SUSPENDED
     if job.status is not wanted or claim is None:
         return _WRONG
-    turn.order(StandStill(node=claim.node, claim_id=claim.id, still=still))
+    work.order(StandStill(node=claim.node, claim_id=claim.id, still=still))
     return ""
 
 
@@ -326,7 +326,7 @@ def _change(book: Book, holder: Holder, event: Acted) -> _Change:
     )
 
 
-def _edit(turn: Turn, job: Job, change: _Change) -> str:
+def _edit(work: Work, job: Job, change: _Change) -> str:
     if change.refusal:
         return change.refusal
     if change.chars > _LARGE and size_of(job.ad) + size_of(job.cluster.ad) + change.chars > JOB_CHARS_MAX:
@@ -338,17 +338,17 @@ def _edit(turn: Turn, job: Job, change: _Change) -> str:
         job.ad.put(name, cell)
         if change.told:
             old = "" if before is MISSING else _shown(before)
-            turn.log(job, log.AttributeUpdate(attribute=name, value=shown, old_value=old))
-    turn.touch(job)
+            work.log(job, log.AttributeUpdate(attribute=name, value=shown, old_value=old))
+    work.touch(job)
     if names & KEYS:
-        turn.book.recurring[job.id.cluster] = 0
+        work.book.recurring[job.id.cluster] = 0
         if waits:
-            turn.plan_start(job)
+            work.plan_start(job)
             names |= {"deferraltime"}
     if waits:
         # The change may take it to another place in the order.
-        turn.book.edited_idle(job, names)
-        turn.offer()
+        work.book.edited_idle(job, names)
+        work.offer()
     return ""
 
 

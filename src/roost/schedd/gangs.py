@@ -22,10 +22,10 @@ from roost.schedd.effects import EndRun, GiveBack
 from roost.schedd.events import MatchGiven
 from roost.schedd.holder import Holder
 from roost.schedd.status import JobStatus
-from roost.schedd.turn import Turn
+from roost.schedd.work import Work
 
 
-def form(turn: Turn, holder: Holder, master: HeldClaim, event: MatchGiven, job: Job) -> None:
+def form(work: Work, holder: Holder, master: HeldClaim, event: MatchGiven, job: Job) -> None:
     """Make a gang of the claim of the master and of those of the other parts of a match, if there are any."""
     if not event.parts:
         return
@@ -41,10 +41,10 @@ def form(turn: Turn, holder: Holder, master: HeldClaim, event: MatchGiven, job: 
             offered=part.slot_ad,
             task=part.task,
             job=job.id,
-            wanted_at=turn.now,
-            heard_at=turn.now,
+            wanted_at=work.now,
+            heard_at=work.now,
             alive_s=holder.settings.alive_interval_s,
-            alive_at=turn.now,
+            alive_at=work.now,
             gang=gang,
         )
         gang.claims.append(claim)
@@ -52,31 +52,31 @@ def form(turn: Turn, holder: Holder, master: HeldClaim, event: MatchGiven, job: 
         holder.nodes[claim.node] = None
 
 
-def begun(turn: Turn, gang: Gang, job: Job) -> None:
+def begun(work: Work, gang: Gang, job: Job) -> None:
     """The run has been ordered on the claim of the master: the others serve it."""
     for claim in gang.claims:
         if claim is not gang.master:
             move_claim(claim, ClaimOn.STARTED)
-            claim.idle_since, claim.heard_at, claim.alive_at = None, turn.now, turn.now
+            claim.idle_since, claim.heard_at, claim.alive_at = None, work.now, work.now
             # It has no run that the machine could report on.
             claim.confirmed = True
             claim.keep_within(job.whole("jobleaseduration"))
-            turn.keep(claim)
+            work.keep(claim)
 
 
-def release(turn: Turn, holder: Holder, claim: HeldClaim) -> None:
+def release(work: Work, holder: Holder, claim: HeldClaim) -> None:
     """End a claim from this side, in whatever stage it is."""
     holder.claims.pop(claim.id, None)
     if claim.stage is Stage.ASKED:
         move_claim(claim, ClaimOn.LOST)
-        turn.drop(claim)
+        work.drop(claim)
     else:
         move_claim(claim, ClaimOn.GIVEN_BACK)
-        turn.leave_slot(claim)
-    turn.order(GiveBack(node=claim.node, claim_id=claim.id))
+        work.leave_slot(claim)
+    work.order(GiveBack(node=claim.node, claim_id=claim.id))
 
 
-def left(turn: Turn, holder: Holder, claim: HeldClaim, why: str) -> None:
+def left(work: Work, holder: Holder, claim: HeldClaim, why: str) -> None:
     """A claim is over: of a gang, either the run ends, or all other claims are given back and the job waits again."""
     gang = claim.gang
     if gang is None:
@@ -85,23 +85,23 @@ def left(turn: Turn, holder: Holder, claim: HeldClaim, why: str) -> None:
     gang.claims.remove(claim)
     if claim is not gang.master and gang.master.run:
         gang.broken = gang.broken or f"{why} ({claim.slot})"
-        end_broken(turn, gang)
+        end_broken(work, gang)
         return
     for other in gang.claims:
         other.gang, other.job, other.run = None, None, ""
-        release(turn, holder, other)
+        release(work, holder, other)
     gang.claims.clear()
-    job = turn.book.find(gang.job)
+    job = work.book.find(gang.job)
     if job is not None and job.claim_id == gang.master.id and not job.run:
         job.claim_id = ""
-        turn.set(job, LastRejMatchTime=int(turn.now), LastRejMatchReason=f"{claim.slot}: {why}")
-        holder.pauses.missed(job.id, turn.now)
-        back_to_idle(turn, job)
+        work.set(job, LastRejMatchTime=int(work.now), LastRejMatchReason=f"{claim.slot}: {why}")
+        holder.pauses.missed(job.id, work.now)
+        back_to_idle(work, job)
 
 
-def end_broken(turn: Turn, gang: Gang) -> None:
+def end_broken(work: Work, gang: Gang) -> None:
     """Have the run of a gang that has lost a claim ended."""
-    turn.order(
+    work.order(
         EndRun(
             node=gang.master.node,
             claim_id=gang.master.id,
@@ -113,26 +113,26 @@ def end_broken(turn: Turn, gang: Gang) -> None:
     )
 
 
-def back_to_idle(turn: Turn, job: Job) -> None:
+def back_to_idle(work: Work, job: Job) -> None:
     """A job that was taken for a claim waits again."""
     if job.status is JobStatus.IDLE:
-        turn.book.put_idle(job.cluster, job.id.proc)
-        turn.touch(job)
-        turn.offer()
+        work.book.put_idle(job.cluster, job.id.proc)
+        work.touch(job)
+        work.offer()
 
 
-def restore(turn: Turn, holder: Holder, kept: list[HeldClaim]) -> None:
+def restore(work: Work, holder: Holder, kept: list[HeldClaim]) -> None:
     """Form the gangs anew from claims that were kept: those with runs are in force, `kept` are without one.
 
     A claim whose job is not running is no longer wanted. A gang that lacks a claim has lost it.
     """
     for claim in [each for each in holder.claims.values() if each.run and each.job is not None]:
-        job = None if claim.job is None else turn.book.find(claim.job)
+        job = None if claim.job is None else work.book.find(claim.job)
         task = None if job is None else job.ad.get("CellTask")
         if job is not None and isinstance(task, ClassAd) and task.get("Parts", 1) > 1:
             claim.gang = Gang(job=job.id, master=claim, claims=[claim])
     for claim in kept:
-        job = None if claim.job is None else turn.book.find(claim.job)
+        job = None if claim.job is None else work.book.find(claim.job)
         master = None if job is None else holder.claims.get(job.claim_id)
         if job is None or master is None or master.gang is None:
             claim.job, claim.unwanted = None, True
@@ -142,11 +142,11 @@ def restore(turn: Turn, holder: Holder, kept: list[HeldClaim]) -> None:
         master.gang.claims.append(claim)
     for claim in holder.claims.values():
         gang = claim.gang
-        if gang is not None and gang.master is claim and len(gang.claims) < _parts(turn, gang):
+        if gang is not None and gang.master is claim and len(gang.claims) < _parts(work, gang):
             gang.broken = "the queue that started again has no claim on it"
 
 
-def _parts(turn: Turn, gang: Gang) -> int:
-    job = turn.book.find(gang.job)
+def _parts(work: Work, gang: Gang) -> int:
+    job = work.book.find(gang.job)
     task = None if job is None else job.ad.get("CellTask")
     return int(task.get("Parts", 1)) if isinstance(task, ClassAd) else 1

@@ -3,7 +3,7 @@
 Theory of operation
 -------------------
 The state of a job is its `JobStatus`; beside it stands whether a run of it is on a machine (`Job.run`), which guards
-ask for. What happens to a job raises one trigger (`On`). `Turn.move` takes the first row of the present status that has
+ask for. What happens to a job raises one trigger (`On`). `Work.move` takes the first row of the present status that has
 the trigger and whose guards hold; nothing else changes the status of a job. A trigger that no row admits is an internal
 error, found before anything of the job is changed.
 

@@ -20,7 +20,7 @@ from roost.schedd.event_log import log
 from roost.schedd.identifiers import JobId
 from roost.schedd.job_transitions import On, untouched_row
 from roost.schedd.status import JobStatus
-from roost.schedd.turn import Turn, log_paths
+from roost.schedd.work import Work, log_paths
 
 #: Fewer neighbouring jobs are removed one by one.
 FEWEST: Final = 8
@@ -33,17 +33,17 @@ _LOGS: Final = ("userlog", "dagmannodeslog")
 
 
 def remove_together(
-    turn: Turn, jobs: Iterable[JobId], text: str, ruling: Ruling, may: Callable[[str], bool]
+    work: Work, jobs: Iterable[JobId], text: str, ruling: Ruling, may: Callable[[str], bool]
 ) -> tuple[int, list[JobId]]:
     """Remove those of `jobs` that can be removed together: how many, and the others. `may`: whether of an owner."""
     count, others = 0, []
     for first, last in _neighbours(jobs):
-        cluster = turn.book.clusters.get(first.cluster)
+        cluster = work.book.clusters.get(first.cluster)
         if (
             cluster is None
             or last - first.proc + 1 < FEWEST
             or not may(cluster.owner)
-            or not _ends_alike(turn, cluster)
+            or not _ends_alike(work, cluster)
         ):
             others += [JobId(first.cluster, proc) for proc in range(first.proc, last + 1)]
             continue
@@ -52,8 +52,8 @@ def remove_together(
             if status is None:
                 others += [JobId(first.cluster, proc) for proc in range(begin, end)]
                 continue
-            _remove(turn, cluster, begin, end, status, text)
-            turn.decided_of(cluster, range(begin, end), ruling)
+            _remove(work, cluster, begin, end, status, text)
+            work.decided_of(cluster, range(begin, end), ruling)
             done += end - begin
         count += done
     return count, others
@@ -74,10 +74,10 @@ def _neighbours(jobs: Iterable[JobId]) -> Iterator[tuple[JobId, int]]:
         yield first, last
 
 
-def _ends_alike(turn: Turn, cluster: Cluster) -> bool:
+def _ends_alike(work: Work, cluster: Cluster) -> bool:
     """Whether the end of one waiting job of a cluster is that of any other."""
     number = cluster.number
-    if number in turn.book.recurring or number in turn.book.noops or cluster.others:
+    if number in work.book.recurring or number in work.book.noops or cluster.others:
         return False
     varying = frozenset() if cluster.plan is None else cluster.plan.varying
     if not varying.isdisjoint((*_APART, *_LOGS, *_IN_WHOSE_NAME)):
@@ -103,34 +103,34 @@ def _untouched(cluster: Cluster, proc: int) -> JobStatus | None:
     return status if status in _UNTOUCHED else None
 
 
-def _remove(turn: Turn, cluster: Cluster, begin: int, end: int, status: JobStatus, text: str) -> None:
+def _remove(work: Work, cluster: Cluster, begin: int, end: int, status: JobStatus, text: str) -> None:
     if status is JobStatus.IDLE:
         for proc in range(begin, end):
-            turn.book.not_idle(cluster, proc)
-        turn.offer()
+            work.book.not_idle(cluster, proc)
+        work.offer()
     removed = untouched_row(status, On.REMOVE_COMMAND)
     own = ClassAd(
         {
             "LastJobStatus": int(removed.source),
             "JobStatus": int(removed.target),
-            "EnteredCurrentStatus": int(turn.now),
+            "EnteredCurrentStatus": int(work.now),
             "RemoveReason": text,
         }
     )
     if log_paths(cluster.ad):
         event = log.JobAborted(reason=text)
         for proc in range(begin, end):
-            turn.log_ad(cluster.ad, cluster.owner, cluster.number, proc, event)
+            work.log_ad(cluster.ad, cluster.owner, cluster.number, proc, event)
     first = JobId(cluster.number, begin)
-    turn.order(ForgetFiles(job=first, last=end - 1))
-    turn.leave_all(
+    work.order(ForgetFiles(job=first, last=end - 1))
+    work.leave_all(
         cluster,
         AddHistory(
             job=first,
             last=end - 1,
             owner=cluster.owner,
             status=removed.target,
-            ended_at=int(turn.now),
+            ended_at=int(work.now),
             ad=own,
             cluster=cluster,
         ),

@@ -16,7 +16,7 @@ from roost.schedd.book import Book, Cluster, Job
 from roost.schedd.events import RunEnded
 from roost.schedd.holder import Holder
 from roost.schedd.outcome import at_exit
-from roost.schedd.turn import Turn
+from roost.schedd.work import Work
 
 _IS_NOOP = "isnoopjob"
 #: Jobs looked at in one step of the queue, and evaluation steps of their expressions, some 50 ms.
@@ -36,48 +36,48 @@ def expect_noops(book: Book, cluster: Cluster) -> None:
     book.untried[cluster.number] = 0
 
 
-def finish_woken(turn: Turn, holder: Holder) -> None:
+def finish_woken(work: Work, holder: Holder) -> None:
     """End those jobs that have become idle, and are to be done without being run."""
-    woken, turn.book.woken = turn.book.woken, {}
+    woken, work.book.woken = work.book.woken, {}
     with Allowance(UNLIMITED, EXPRESSION_STEPS):
         for job in woken:
-            cluster = turn.book.clusters.get(job.cluster)
-            # Those of a cluster that is looked at anyway have their turn.
-            if cluster is not None and turn.book.untried.get(job.cluster, cluster.count) > job.proc:
-                _finish(turn, holder, cluster, job.proc)
+            cluster = work.book.clusters.get(job.cluster)
+            # Those of a cluster that is looked at anyway have their work.
+            if cluster is not None and work.book.untried.get(job.cluster, cluster.count) > job.proc:
+                _finish(work, holder, cluster, job.proc)
 
 
-def finish_noops(turn: Turn, holder: Holder) -> None:
+def finish_noops(work: Work, holder: Holder) -> None:
     """Look at some more jobs of clusters that are new, and end those that are to be done without being run."""
-    number, first = next(iter(turn.book.untried.items()))
+    number, first = next(iter(work.book.untried.items()))
     # Clusters take turns.
-    del turn.book.untried[number]
-    cluster = turn.book.clusters[number]
-    turn.book.untried[number] = cluster.count
+    del work.book.untried[number]
+    cluster = work.book.clusters[number]
+    work.book.untried[number] = cluster.count
     end = min(first + JOBS_A_STEP, cluster.count)
     with Allowance(UNLIMITED, EXPRESSION_STEPS) as allowance:
         while first < end and allowance.left > UNLIMITED - STEPS_A_STEP:
-            _finish(turn, holder, cluster, first)
+            _finish(work, holder, cluster, first)
             first += 1
     if first < cluster.count:
-        turn.book.untried[number] = first
+        work.book.untried[number] = first
     else:
-        del turn.book.untried[number]
-        turn.offer()
+        del work.book.untried[number]
+        work.offer()
 
 
-def _finish(turn: Turn, holder: Holder, cluster: Cluster, proc: int) -> None:
-    if cluster.is_idle(proc) and cluster.ad_of(proc).eval("IsNoopJob", None, turn.world) is True:
-        at_exit(turn, holder.system_policy, cluster.job(proc), _end(turn, cluster.job(proc)))
+def _finish(work: Work, holder: Holder, cluster: Cluster, proc: int) -> None:
+    if cluster.is_idle(proc) and cluster.ad_of(proc).eval("IsNoopJob", None, work.world) is True:
+        at_exit(work, holder.system_policy, cluster.job(proc), _end(work, cluster.job(proc)))
 
 
-def _end(turn: Turn, job: Job) -> RunEnded:
+def _end(work: Work, job: Job) -> RunEnded:
     by_signal, code = _whole(job, "NoopJobExitSignal"), _whole(job, "NoopJobExitCode")
     return RunEnded(
         node="",
         claim_id="",
         run="",
-        at=turn.now,
+        at=work.now,
         ending="exit",
         started=False,
         exit_code=(code or 0) if by_signal is None else None,

@@ -18,7 +18,7 @@ from roost.schedd.event_log import log
 from roost.schedd.events import RunEnded
 from roost.schedd.job_policy import Occasion, Outcome, SystemPolicy, Verdict, decide
 from roost.schedd.job_transitions import On, row_of
-from roost.schedd.turn import Turn
+from roost.schedd.work import Work
 
 _KINDS: Final = {
     Outcome.HOLD: AuditKind.HOLD,
@@ -32,14 +32,14 @@ _TOLD: Final = "removaltold"
 
 
 def hold(
-    turn: Turn, job: Job, on: On, *, code: int, text: str, subcode: int = 0, tell: bool = True, taken: bool = False
+    work: Work, job: Job, on: On, *, code: int, text: str, subcode: int = 0, tell: bool = True, taken: bool = False
 ) -> None:
     """Put a job on hold. `on`: what holds it; `tell`: the user's log, too; not while it has still to leave its machine.
 
     `taken`: it was idle, and has been taken from the idle jobs.
     """
-    turn.move(job, on, taken=taken)
-    turn.set(
+    work.move(job, on, taken=taken)
+    work.set(
         job,
         HoldReason=text,
         HoldReasonCode=int(code),
@@ -48,15 +48,15 @@ def hold(
         ReleaseReason=None,
     )
     if code != HoldCode.USER_REQUEST:
-        turn.set(job, NumSystemHolds=job.whole("numsystemholds") + 1)
+        work.set(job, NumSystemHolds=job.whole("numsystemholds") + 1)
     if tell:
-        turn.log(job, log.JobHeld(reason=text, code=int(code), subcode=int(subcode)))
+        work.log(job, log.JobHeld(reason=text, code=int(code), subcode=int(subcode)))
 
 
-def release(turn: Turn, job: Job, on: On, text: str) -> None:
+def release(work: Work, job: Job, on: On, text: str) -> None:
     """Let a held job wait again."""
     row = row_of(job, on)
-    turn.set(
+    work.set(
         job,
         ReleaseReason=text,
         LastHoldReason=job.ad.get("HoldReason"),
@@ -67,71 +67,71 @@ def release(turn: Turn, job: Job, on: On, text: str) -> None:
     for name in ("HoldReason", "HoldReasonCode", "HoldReasonSubCode", HELD):
         if job.ad.cells.get(fold(name)) is not None:
             del job.ad[name]
-    turn.take(job, row)
-    turn.log(job, log.JobReleased(reason=text))
+    work.take(job, row)
+    work.log(job, log.JobReleased(reason=text))
 
 
-def remove(turn: Turn, job: Job, on: On, text: str) -> None:
+def remove(work: Work, job: Job, on: On, text: str) -> None:
     """Mark a job as removed; it leaves the queue when it has left its machine."""
-    turn.move(job, on)
-    turn.set(job, RemoveReason=text)
+    work.move(job, on)
+    work.set(job, RemoveReason=text)
 
 
-def leave_removed(turn: Turn, job: Job, *, stays: bool = True) -> None:
+def leave_removed(work: Work, job: Job, *, stays: bool = True) -> None:
     """A removed job that has left its machine has its end, and leaves the queue, unless it is to stay.
 
     One that `stays` leaves when its LeaveJobInQueue is no longer true; it is marked so that its end is reported once.
     So does one that takes others with it, until they have been found.
     """
-    if stays and job.id in turn.book.following:
-        turn.touch(job)
+    if stays and job.id in work.book.following:
+        work.touch(job)
         return
     if not job.truth(_TOLD):
-        turn.log(job, log.JobAborted(reason=job.text("removereason")))
-        if stays and job.ad.eval("LeaveJobInQueue", None, turn.world) is True:
-            turn.set(job, RemovalTold=True)
+        work.log(job, log.JobAborted(reason=job.text("removereason")))
+        if stays and job.ad.eval("LeaveJobInQueue", None, work.world) is True:
+            work.set(job, RemovalTold=True)
             return
-    elif stays and job.ad.eval("LeaveJobInQueue", None, turn.world) is True:
+    elif stays and job.ad.eval("LeaveJobInQueue", None, work.world) is True:
         return
-    leave_at_last(turn, job)
+    leave_at_last(work, job)
 
 
-def leave_at_last(turn: Turn, job: Job) -> None:
+def leave_at_last(work: Work, job: Job) -> None:
     """A job that is done or removed, and stayed, leaves after all: it has had its end."""
-    turn.order(ForgetFiles(job=job.id))
-    turn.leave(job)
+    work.order(ForgetFiles(job=job.id))
+    work.leave(job)
 
 
-def leave_completed(turn: Turn, job: Job) -> None:
+def leave_completed(work: Work, job: Job) -> None:
     """A job that is done leaves the queue, unless it is to stay."""
-    if job.ad.eval("LeaveJobInQueue", None, turn.world) is True:
-        turn.touch(job)
+    if job.ad.eval("LeaveJobInQueue", None, work.world) is True:
+        work.touch(job)
         return
-    leave_at_last(turn, job)
+    leave_at_last(work, job)
 
 
-def requeue(turn: Turn, job: Job, *, code: int, text: str, subcode: int = 0, lost: str = "") -> None:
+def requeue(work: Work, job: Job, *, code: int, text: str, subcode: int = 0, lost: str = "") -> None:
     """A job that left its slot without ending waits again; `lost`: the slot that could no longer be reached."""
     row = row_of(job, On.EVICTED)
-    turn.set(
+    work.set(
         job,
         NumVacates=job.whole("numvacates") + 1,
-        LastVacateTime=int(turn.now),
+        LastVacateTime=int(work.now),
         VacateReason=text,
         VacateReasonCode=int(code),
         VacateReasonSubCode=int(subcode),
         JobCurrentStartExecutingDate=None,
     )
     if lost:
-        turn.log(job, log.JobReconnectFailed(reason=text, machine=lost))
+        work.log(job, log.JobReconnectFailed(reason=text, machine=lost))
     else:
-        turn.log(job, lambda ad: log.JobEvicted.of(ad, reason=text, code=int(code), subcode=int(subcode)))
-    turn.take(job, row)
+        work.log(job, lambda ad: log.JobEvicted.of(ad, reason=text, code=int(code), subcode=int(subcode)))
+    work.take(job, row)
 
 
-def at_exit(turn: Turn, policy: SystemPolicy, job: Job, event: RunEnded) -> None:
+def at_exit(work: Work, policy: SystemPolicy, job: Job, event: RunEnded) -> None:
     """The job's program has come to its own end: the job's policy says what that means."""
-    turn.set(
+    work.set(
         job,
         NumJobCompletions=job.whole("numjobcompletions") + 1,
         ExitBySignal=event.exit_signal is not None,
@@ -140,43 +140,43 @@ def at_exit(turn: Turn, policy: SystemPolicy, job: Job, event: RunEnded) -> None
         ExitStatus=event.exit_code if event.exit_signal is None else event.exit_signal,
         JobCoreDumped=event.core_dumped,
     )
-    verdict = decide(job.ad, policy, turn.world, Occasion.EXIT)
-    carry_out(turn, job, verdict, at_exit=True)
+    verdict = decide(job.ad, policy, work.world, Occasion.EXIT)
+    carry_out(work, job, verdict, at_exit=True)
 
 
-def carry_out(turn: Turn, job: Job, verdict: Verdict, *, at_exit: bool = False) -> None:
+def carry_out(work: Work, job: Job, verdict: Verdict, *, at_exit: bool = False) -> None:
     """Do what the policy of a job that is on no machine says."""
-    note_verdict(turn, job, verdict)
+    note_verdict(work, job, verdict)
     match verdict.outcome:
         case Outcome.STAY:
             pass
         case Outcome.HOLD:
-            hold(turn, job, On.HOLD_POLICY, code=verdict.code, subcode=verdict.subcode, text=verdict.reason)
+            hold(work, job, On.HOLD_POLICY, code=verdict.code, subcode=verdict.subcode, text=verdict.reason)
         case Outcome.RELEASE:
-            release(turn, job, On.RELEASE_POLICY, verdict.reason)
+            release(work, job, On.RELEASE_POLICY, verdict.reason)
         case Outcome.REMOVE:
-            remove(turn, job, On.REMOVE_POLICY, verdict.reason)
-            leave_removed(turn, job)
+            remove(work, job, On.REMOVE_POLICY, verdict.reason)
+            leave_removed(work, job)
         case Outcome.REQUEUE | Outcome.VACATE:
             if at_exit:
-                _again(turn, job)
+                _again(work, job)
         case Outcome.LEAVE:
-            _done(turn, job)
+            _done(work, job)
 
 
-def note_verdict(turn: Turn, job: Job, verdict: Verdict) -> None:
+def note_verdict(work: Work, job: Job, verdict: Verdict) -> None:
     """Record that policy, and not a user, decided about a job."""
     kind = _KINDS.get(verdict.outcome)
     if kind is not None:
         expression = "" if verdict.expression is None else str(verdict.expression)
-        turn.decided(job, Ruling(kind=kind, knob=verdict.source, expression=expression, reason=verdict.reason))
+        work.decided(job, Ruling(kind=kind, knob=verdict.source, expression=expression, reason=verdict.reason))
 
 
-def _again(turn: Turn, job: Job) -> None:
+def _again(work: Work, job: Job) -> None:
     """The program ended, and is to run again."""
     row = row_of(job, On.AGAIN)
-    turn.set(job, LastVacateTime=int(turn.now))
-    turn.log(
+    work.set(job, LastVacateTime=int(work.now))
+    work.log(
         job,
         lambda ad: log.JobEvicted.of(
             ad,
@@ -185,12 +185,12 @@ def _again(turn: Turn, job: Job) -> None:
             code=int(VacateCode.JOB_SHOULD_REQUEUE),
         ),
     )
-    turn.set(job, JobCurrentStartExecutingDate=None)
-    turn.take(job, row)
+    work.set(job, JobCurrentStartExecutingDate=None)
+    work.take(job, row)
 
 
-def _done(turn: Turn, job: Job) -> None:
-    turn.move(job, On.COMPLETED)
-    turn.set(job, CompletionDate=int(turn.now))
-    turn.log(job, log.JobTerminated.of)
-    leave_completed(turn, job)
+def _done(work: Work, job: Job) -> None:
+    work.move(job, On.COMPLETED)
+    work.set(job, CompletionDate=int(work.now))
+    work.log(job, log.JobTerminated.of)
+    leave_completed(work, job)

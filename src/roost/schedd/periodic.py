@@ -23,7 +23,7 @@ from roost.schedd.policy_round import JOBS_A_STEP, STEPS_A_STEP, Round, has_poli
 from roost.schedd.recurring import look
 from roost.schedd.runs import ask_for_slot, claim_lost, end_again, give_back
 from roost.schedd.status import JobStatus
-from roost.schedd.turn import Turn
+from roost.schedd.work import Work
 
 #: How long a machine that was asked for a slot may be silent, s. One whose slot gets rid of its job first says so.
 _ANSWER_S: Final = 120.0
@@ -62,147 +62,147 @@ class Clock:
         self.resume: dict[str, tuple[int, int]] = {}
 
 
-def tick(turn: Turn, holder: Holder, clock: Clock) -> None:
+def tick(work: Work, holder: Holder, clock: Clock) -> None:
     """Do what is due."""
     settings = holder.settings
-    if holder.pauses.ended(turn.book.clusters, turn.now):
-        turn.offer()
-    if turn.now - clock.ticked_at > _PAUSE_S:
+    if holder.pauses.ended(work.book.clusters, work.now):
+        work.offer()
+    if work.now - clock.ticked_at > _PAUSE_S:
         # This machine slept, and could not have heard anybody.
         for claim in holder.claims.values():
-            claim.heard_at = turn.now
-    clock.ticked_at = turn.now
-    turn.changes.extend(AddAudit(record=each) for each in holder.vetoes.due(turn.now))
-    look(turn)
-    _say_alive(turn, holder)
-    _ask_the_quiet(turn, holder)
-    if turn.now - clock.asked_at >= ASK_AGAIN_S:
-        clock.asked_at = turn.now
-        _ask_again(turn, holder)
-        _give_up(turn, holder)
-    if turn.now - clock.policy_at >= settings.periodic_interval_s:
-        clock.policy_at = turn.now
+            claim.heard_at = work.now
+    clock.ticked_at = work.now
+    work.changes.extend(AddAudit(record=each) for each in holder.vetoes.due(work.now))
+    look(work)
+    _say_alive(work, holder)
+    _ask_the_quiet(work, holder)
+    if work.now - clock.asked_at >= ASK_AGAIN_S:
+        clock.asked_at = work.now
+        _ask_again(work, holder)
+        _give_up(work, holder)
+    if work.now - clock.policy_at >= settings.periodic_interval_s:
+        clock.policy_at = work.now
         if clock.round is None:
-            clock.round = Round(turn.book.clusters, clock.resume)
-    go_on(turn, holder, clock)
+            clock.round = Round(work.book.clusters, clock.resume)
+    go_on(work, holder, clock)
 
 
-def _say_alive(turn: Turn, holder: Holder) -> None:
+def _say_alive(work: Work, holder: Holder) -> None:
     """Send the signs of life that are due: each claim has its own interval."""
     held = (each for each in holder.claims.values() if each.stage in _HELD)
-    _say_alive_of(turn, holder, [each for each in held if turn.now - each.alive_at >= each.alive_s])
+    _say_alive_of(work, holder, [each for each in held if work.now - each.alive_at >= each.alive_s])
 
 
-def answer_alive(turn: Turn, holder: Holder, event: ClaimsHeard) -> None:
+def answer_alive(work: Work, holder: Holder, event: ClaimsHeard) -> None:
     """A machine asks for signs of life before leases end."""
     known = (holder.claims.get(claim_id) for claim_id in event.known)
-    _say_alive_of(turn, holder, [each for each in known if each is not None and each.stage in _HELD])
+    _say_alive_of(work, holder, [each for each in known if each is not None and each.stage in _HELD])
 
 
-def _say_alive_of(turn: Turn, holder: Holder, claims: list[HeldClaim]) -> None:
+def _say_alive_of(work: Work, holder: Holder, claims: list[HeldClaim]) -> None:
     nodes: dict[str, list[str]] = {}
     for claim in claims:
-        claim.alive_at = turn.now
+        claim.alive_at = work.now
         nodes.setdefault(claim.node, []).append(claim.id)
     if not nodes:
         return
     holder.asks += 1
     for node, ids in nodes.items():
-        turn.order(SayAlive(node=node, claim_ids=tuple(ids), serial=holder.asks))
+        work.order(SayAlive(node=node, claim_ids=tuple(ids), serial=holder.asks))
 
 
-def _ask_again(turn: Turn, holder: Holder) -> None:
+def _ask_again(work: Work, holder: Holder) -> None:
     """Say again what machines have not answered: any message may be lost."""
     claims = holder.claims.values()
-    ask_about_claims(turn, holder, {claim.node for claim in claims if claim.stage is Stage.UNSURE})
+    ask_about_claims(work, holder, {claim.node for claim in claims if claim.stage is Stage.UNSURE})
     for claim in claims:
-        end_again(turn, holder, claim)
+        end_again(work, holder, claim)
 
 
-def _ask_the_quiet(turn: Turn, holder: Holder) -> None:
+def _ask_the_quiet(work: Work, holder: Holder) -> None:
     """Ask machines that have not answered to the asking for a slot or the start of a run."""
     claims = list(holder.claims.values())
     _say_alive_of(
-        turn,
+        work,
         holder,
         [
             each
             for each in claims
-            if each.stage is Stage.RUNNING and not each.confirmed and turn.now - each.heard_at >= QUIET_S
+            if each.stage is Stage.RUNNING and not each.confirmed and work.now - each.heard_at >= QUIET_S
         ],
     )
     for claim in claims:
         # The machine may have granted it, and tell so again and again: it is the answer that is missing.
         # One whose slot has first to get rid of its job may take long, and is asked less and less often.
         patience_s = QUIET_S * 2 ** min(claim.askings - 1, _LESS_OFTEN)
-        if claim.stage is Stage.ASKED and turn.now - claim.asked_at >= patience_s:
-            _ask_for_slot_again(turn, holder, claim)
+        if claim.stage is Stage.ASKED and work.now - claim.asked_at >= patience_s:
+            _ask_for_slot_again(work, holder, claim)
 
 
-def _ask_for_slot_again(turn: Turn, holder: Holder, claim: HeldClaim) -> None:
+def _ask_for_slot_again(work: Work, holder: Holder, claim: HeldClaim) -> None:
     """Repeat a request; one whose job does not want the slot any more is withdrawn.
 
     The request may wait for another job to leave, which is spared if the withdrawal arrives in time.
     """
-    job = None if claim.job is None else turn.book.find(claim.job)
+    job = None if claim.job is None else work.book.find(claim.job)
     if job is not None and job.status is JobStatus.IDLE:
-        ask_for_slot(turn, claim, job)
+        ask_for_slot(work, claim, job)
     else:
-        _withdraw(turn, holder, claim, "the job no longer wants the slot")
+        _withdraw(work, holder, claim, "the job no longer wants the slot")
 
 
-def _withdraw(turn: Turn, holder: Holder, claim: HeldClaim, reason: str, code: int = 0) -> None:
+def _withdraw(work: Work, holder: Holder, claim: HeldClaim, reason: str, code: int = 0) -> None:
     """Give up a claim, and tell the machine so in case that it hears."""
-    claim_lost(turn, holder, ClaimLost(claim_id=claim.id, reason=reason, code=code))
-    turn.order(GiveBack(node=claim.node, claim_id=claim.id))
+    claim_lost(work, holder, ClaimLost(claim_id=claim.id, reason=reason, code=code))
+    work.order(GiveBack(node=claim.node, claim_id=claim.id))
 
 
-def ask_about_claims(turn: Turn, holder: Holder, nodes: Iterable[str]) -> None:
+def ask_about_claims(work: Work, holder: Holder, nodes: Iterable[str]) -> None:
     """Ask machines what became of the claims on them; they give up all that are not named."""
     holder.asks += 1
     known = holder.by_node()
     for node in sorted(nodes):
-        turn.order(AskAgain(node=node, claims=known.get(node, {}), serial=holder.asks))
+        work.order(AskAgain(node=node, claims=known.get(node, {}), serial=holder.asks))
 
 
-def bus_came_back(turn: Turn, holder: Holder) -> None:
+def bus_came_back(work: Work, holder: Holder) -> None:
     """Anything said to or by machines lately may be lost."""
     for claim in list(holder.claims.values()):
         if claim.stage is Stage.ASKED:
-            _ask_for_slot_again(turn, holder, claim)
-    ask_about_claims(turn, holder, holder.nodes.keys() | {claim.node for claim in holder.claims.values()})
+            _ask_for_slot_again(work, holder, claim)
+    ask_about_claims(work, holder, holder.nodes.keys() | {claim.node for claim in holder.claims.values()})
 
 
-def _give_up(turn: Turn, holder: Holder) -> None:
+def _give_up(work: Work, holder: Holder) -> None:
     """Claims of machines that are not heard of any more."""
     for claim in list(holder.claims.values()):
-        silent_s = turn.now - claim.heard_at
+        silent_s = work.now - claim.heard_at
         if claim.stage is Stage.ASKED:
             if silent_s > _ANSWER_S:
-                _withdraw(turn, holder, claim, "the machine does not answer")
-            elif claim.gang is not None and turn.now - claim.wanted_at > ASK_AGAIN_S:
+                _withdraw(work, holder, claim, "the machine does not answer")
+            elif claim.gang is not None and work.now - claim.wanted_at > ASK_AGAIN_S:
                 # Other machines may have granted theirs, which stand idle meanwhile.
-                _withdraw(turn, holder, claim, "not all slots of the parallel job were granted in time")
-            elif turn.now - claim.wanted_at > holder.settings.request_timeout_s:
-                _withdraw(turn, holder, claim, "the slot was not free within REQUEST_CLAIM_TIMEOUT")
+                _withdraw(work, holder, claim, "not all slots of the parallel job were granted in time")
+            elif work.now - claim.wanted_at > holder.settings.request_timeout_s:
+                _withdraw(work, holder, claim, "the slot was not free within REQUEST_CLAIM_TIMEOUT")
         elif claim.stage is Stage.OVER:
             # It went with another one of its job.
             continue
         elif claim.stage is Stage.IDLE:
-            if claim.idle_since is not None and turn.now - claim.idle_since > ASK_AGAIN_S:
-                give_back(turn, holder, claim)
-        elif silent_s > _lease_s(turn, holder, claim):
+            if claim.idle_since is not None and work.now - claim.idle_since > ASK_AGAIN_S:
+                give_back(work, holder, claim)
+        elif silent_s > _lease_s(work, holder, claim):
             code = int(VacateCode.RECONNECT_FAILED)
-            _withdraw(turn, holder, claim, "the machine has not been heard of", code)
+            _withdraw(work, holder, claim, "the machine has not been heard of", code)
 
 
-def _lease_s(turn: Turn, holder: Holder, claim: HeldClaim) -> float:
+def _lease_s(work: Work, holder: Holder, claim: HeldClaim) -> float:
     """How long a machine may be silent: as long as it keeps the claim without a sign of life.
 
     A lease that is shorter than the interval between signs of life lasts until the machine has missed as many of them
     as in any other lease.
     """
-    job = None if claim.job is None else turn.book.find(claim.job)
+    job = None if claim.job is None else work.book.find(claim.job)
     if job is None:
         return _LEASE_S
     lease_s = job.whole("jobleaseduration")
@@ -214,7 +214,7 @@ def _lease_s(turn: Turn, holder: Holder, claim: HeldClaim) -> float:
 # -- policy ----------------------------------------------------------------------------------------------------
 
 
-def go_on(turn: Turn, holder: Holder, clock: Clock) -> None:
+def go_on(work: Work, holder: Holder, clock: Clock) -> None:
     """Look at the policies of some more jobs, where a look at all of them is under way."""
     if clock.round is None:
         return
@@ -222,43 +222,43 @@ def go_on(turn: Turn, holder: Holder, clock: Clock) -> None:
         for _ in range(JOBS_A_STEP):
             if allowance.left < UNLIMITED - STEPS_A_STEP:
                 return
-            found = clock.round.next(turn.book, holder.system_policy.judges_periodically)
+            found = clock.round.next(work.book, holder.system_policy.judges_periodically)
             if found is None:
                 clock.round = None
                 return
             before = allowance.left
-            _look_at(turn, holder, *found)
+            _look_at(work, holder, *found)
             clock.round.spent(found[0], before - allowance.left)
 
 
-def _look_at(turn: Turn, holder: Holder, cluster: Cluster, proc: int) -> None:
+def _look_at(work: Work, holder: Holder, cluster: Cluster, proc: int) -> None:
     """Do what a job's policy wants; one that is done or removed stays as long as it wants to."""
     status = cluster.status(proc)
     if status is JobStatus.COMPLETED:
-        if cluster.ad_of(proc).eval("LeaveJobInQueue", None, turn.world) is not True:
-            leave_at_last(turn, cluster.job(proc))
+        if cluster.ad_of(proc).eval("LeaveJobInQueue", None, work.world) is not True:
+            leave_at_last(work, cluster.job(proc))
             return
     elif status is JobStatus.REMOVED and not cluster.job(proc).run:
-        leave_removed(turn, cluster.job(proc))
+        leave_removed(work, cluster.job(proc))
         return
     if status in _JUDGED and (holder.system_policy.judges_periodically or has_policy(cluster, proc)):
-        _judge_one(turn, holder, cluster, proc)
+        _judge_one(work, holder, cluster, proc)
 
 
-def _judge_one(turn: Turn, holder: Holder, cluster: Cluster, proc: int) -> None:
-    verdict = decide(cluster.ad_of(proc), holder.system_policy, turn.world, Occasion.PERIODIC)
+def _judge_one(work: Work, holder: Holder, cluster: Cluster, proc: int) -> None:
+    verdict = decide(cluster.ad_of(proc), holder.system_policy, work.world, Occasion.PERIODIC)
     if verdict.outcome is Outcome.STAY:
         return
     job = cluster.job(proc)
     if job.run:
-        _on_machine(turn, holder, job, verdict)
+        _on_machine(work, holder, job, verdict)
     else:
-        carry_out(turn, job, verdict)
+        carry_out(work, job, verdict)
         if job.status is not JobStatus.IDLE:
             holder.let_go(job)
 
 
-def _on_machine(turn: Turn, holder: Holder, job: Job, verdict: Verdict) -> None:
+def _on_machine(work: Work, holder: Holder, job: Job, verdict: Verdict) -> None:
     """Policy says something of a job that has still to leave its machine."""
     claim = holder.claims.get(job.claim_id)
     if claim is None:
@@ -267,16 +267,16 @@ def _on_machine(turn: Turn, holder: Holder, job: Job, verdict: Verdict) -> None:
     match verdict.outcome:
         case Outcome.HOLD:
             ending = "hold"
-            hold(turn, job, On.HOLD_POLICY, code=verdict.code, subcode=verdict.subcode, text=verdict.reason, tell=False)
+            hold(work, job, On.HOLD_POLICY, code=verdict.code, subcode=verdict.subcode, text=verdict.reason, tell=False)
         case Outcome.REMOVE:
             ending = "remove"
-            remove(turn, job, On.REMOVE_POLICY, verdict.reason)
+            remove(work, job, On.REMOVE_POLICY, verdict.reason)
         case Outcome.VACATE:
             pass
         case _:
             return
-    note_verdict(turn, job, verdict)
-    turn.order(
+    note_verdict(work, job, verdict)
+    work.order(
         EndRun(
             node=claim.node,
             claim_id=claim.id,

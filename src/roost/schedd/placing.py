@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Final
 
 from roost.schedd.crontab import has_crontab
-from roost.schedd.turn import Turn
+from roost.schedd.work import Work
 
 #: What is done in one step of the queue, in jobs, some 20 ms; one that runs by a crontab counts as several, and so does
 #: one with an expression of its own.
@@ -22,9 +22,9 @@ _EXPRESSIONS: Final = frozenset(("requirements", "rank"))
 _JOBS_A_CLUSTER: Final = 250
 
 
-def place_some(turn: Turn) -> None:
+def place_some(work: Work) -> None:
     """Put some more jobs into their groups; clusters take turns."""
-    book, left = turn.book, JOBS_A_STEP
+    book, left = work.book, JOBS_A_STEP
     while left > 0 and book.unplaced:
         number, unplaced = next(iter(book.unplaced.items()))
         del book.unplaced[number]
@@ -36,11 +36,11 @@ def place_some(turn: Turn) -> None:
         for proc in part:
             recurs = plan_from is not None and proc >= plan_from and cluster.is_idle(proc)
             if recurs and has_crontab(cluster.ad_of(proc)):
-                turn.plan_start(cluster.job(proc))
+                work.plan_start(cluster.job(proc))
             book.place(cluster, proc)
         left -= cost * len(part)
         unplaced.at += len(part)
         if unplaced.at < len(unplaced.procs):
             book.unplaced[number] = unplaced
         else:
-            turn.offer()
+            work.offer()

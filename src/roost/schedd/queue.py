@@ -66,7 +66,7 @@ from roost.schedd.ranges import Ranges
 from roost.schedd.refused_logs import hold_some, log_refused
 from roost.schedd.status import LEAVING, ON_MACHINE, JobStatus
 from roost.schedd.submit_events import comes_first, tell_first, tell_more
-from roost.schedd.turn import Turn
+from roost.schedd.work import Work
 
 #: JobStatus to the attribute in which a submitter's ad counts it.
 _TOLD_AS = {int(JobStatus.IDLE): "IdleJobs", int(JobStatus.HELD): "HeldJobs"} | {
@@ -161,117 +161,117 @@ class Queue:
     def step(self, event: Event, now: float) -> Step:
         """What `event`, at `now` (epoch s), leads to."""
         settings = self.holder.settings
-        turn = Turn(self.book, now, settings.in_force, settings.zone, settings.user_maps)
-        self._handle(turn, event)
-        if turn.unplanned:
-            recurring.hold_unplanned(turn)
+        work = Work(self.book, now, settings.in_force, settings.zone, settings.user_maps)
+        self._handle(work, event)
+        if work.unplanned:
+            recurring.hold_unplanned(work)
         if self.book.noops:
-            finish_woken(turn, self.holder)
-        if self.holder.is_full and (turn.dropped or isinstance(event, Ticked)) and self.holder.places(now):
+            finish_woken(work, self.holder)
+        if self.holder.is_full and (work.dropped or isinstance(event, Ticked)) and self.holder.places(now):
             self.holder.is_full = False
-            turn.offer()
-        turn.finish(kept=self.kept)
-        return _step(changes=tuple(turn.changes), effects=tuple(turn.effects), transitions=tuple(turn.transitions))
+            work.offer()
+        work.finish(kept=self.kept)
+        return _step(changes=tuple(work.changes), effects=tuple(work.effects), transitions=tuple(work.transitions))
 
-    def _handle(self, turn: Turn, event: Event) -> None:
+    def _handle(self, work: Work, event: Event) -> None:
         match event:
             case Submitted():
-                self._submitted(turn, event)
+                self._submitted(work, event)
             case Acted():
-                commands.acted(turn, self.holder, event)
+                commands.acted(work, self.holder, event)
             case MatchGiven():
-                runs.match_given(turn, self.holder, event)
+                runs.match_given(work, self.holder, event)
             case MatchRefused(autocluster=autocluster, text=text):
                 self.rejections[autocluster] = text
                 if text == KEPT_OUT:
                     self._kept_out(autocluster)
             case ClaimAnswered():
-                runs.claim_answered(turn, self.holder, event)
+                runs.claim_answered(work, self.holder, event)
             case RunRefused():
-                runs.run_refused(turn, self.holder, event)
+                runs.run_refused(work, self.holder, event)
             case RunBegan():
-                runs.run_began(turn, self.holder, event)
+                runs.run_began(work, self.holder, event)
             case RunStoodStill():
-                run_news.run_stood_still(turn, event)
+                run_news.run_stood_still(work, event)
             case FilesMoved():
-                run_news.files_moved(turn, self.holder, event)
+                run_news.files_moved(work, self.holder, event)
             case RunSaved():
-                run_news.run_saved(turn, event)
+                run_news.run_saved(work, event)
             case RunMeasured():
-                run_news.run_measured(turn, self.holder, event)
+                run_news.run_measured(work, self.holder, event)
             case RunEnded():
-                runs.run_ended(turn, self.holder, event)
+                runs.run_ended(work, self.holder, event)
             case ClaimLost():
-                runs.claim_lost(turn, self.holder, event)
+                runs.claim_lost(work, self.holder, event)
             case ClaimsHeard():
-                self._heard(turn, event)
+                self._heard(work, event)
             case LogRefused():
-                log_refused(turn, self.holder, event)
+                log_refused(work, self.holder, event)
             case SignificantChanged(attributes=attributes, policy=policy):
                 self.holder.pool_policy = policy
-                self._significant(turn, attributes)
+                self._significant(work, attributes)
             case ErrorsCleared():
-                clear_errors(turn, self.holder, event)
+                clear_errors(work, self.holder, event)
             case UsageCleared():
-                clear_usage(turn, self.holder, event)
+                clear_usage(work, self.holder, event)
             case UsageRuled():
-                rule_usage(turn, self.holder, event)
+                rule_usage(work, self.holder, event)
             case BusCameBack():
-                periodic.bus_came_back(turn, self.holder)
+                periodic.bus_came_back(work, self.holder)
             case Ticked():
                 # The administrator may have named other attributes.
-                self._tell_apart(turn)
-                periodic.tick(turn, self.holder, self.clock)
-                self._go_on(turn)
+                self._tell_apart(work)
+                periodic.tick(work, self.holder, self.clock)
+                self._go_on(work)
             case WentOn():
-                periodic.go_on(turn, self.holder, self.clock)
-                self._go_on(turn)
+                periodic.go_on(work, self.holder, self.clock)
+                self._go_on(work)
             case Started(claims=claims):
-                self._started(turn, claims)
+                self._started(work, claims)
             case _:
                 assert_never(event)
 
-    def _go_on(self, turn: Turn) -> None:
-        place_some(turn)
-        tell_more(turn)
-        hold_some(turn, self.holder)
+    def _go_on(self, work: Work) -> None:
+        place_some(work)
+        tell_more(work)
+        hold_some(work, self.holder)
         if self.book.untried:
-            finish_noops(turn, self.holder)
+            finish_noops(work, self.holder)
         if self.book.following:
-            commands.follow(turn, self.holder)
+            commands.follow(work, self.holder)
 
     # -- submission ----------------------------------------------------------------------------------
 
-    def _submitted(self, turn: Turn, event: Submitted) -> None:
+    def _submitted(self, work: Work, event: Submitted) -> None:
         jobs = sum(each.count for each in event.clusters)
         limits, clusters = self.holder.settings.limits, self.book.clusters.values()
         exceeded = limits.refusal(self.holder.present, clusters, event.owner, jobs)
         if exceeded:
-            self._refuse(turn, event, exceeded)
+            self._refuse(work, event, exceeded)
             return
         try:
-            admitted = self._admitted(turn, event)
+            admitted = self._admitted(work, event)
         except NotAdmitted as refusal:
             text, remedy = str(refusal), refusal.remedy
-            turn.order(Reply(to=event.reply_to, ok=False, code="not-admitted", text=text, remedy=remedy))
+            work.order(Reply(to=event.reply_to, ok=False, code="not-admitted", text=text, remedy=remedy))
             return
         data = []
         for cluster, warnings in admitted:
-            self._take(turn, cluster)
+            self._take(work, cluster)
             row: dict[str, Any] = {"cluster": cluster.number, "jobs": cluster.count}
             data.append(row | {"warnings": warnings} if warnings else row)
-        place_some(turn)
-        turn.order(Reply(to=event.reply_to, data=data))
-        turn.offer()
+        place_some(work)
+        work.order(Reply(to=event.reply_to, data=data))
+        work.offer()
 
-    def _admitted(self, turn: Turn, event: Submitted) -> list[tuple[Cluster, list[str]]]:
+    def _admitted(self, work: Work, event: Submitted) -> list[tuple[Cluster, list[str]]]:
         """The clusters as the administrator's rules have changed them, with warnings. Raises NotAdmitted."""
         rules = self.holder.settings.admission
         found: list[tuple[Cluster, list[str]]] = []
         for source in event.clusters:
             if source.count:
-                cluster = self._cluster(source, event, self.book.next_cluster + len(found), int(turn.now))
-                rules.transform(cluster, turn.world)
+                cluster = self._cluster(source, event, self.book.next_cluster + len(found), int(work.now))
+                rules.transform(cluster, work.world)
                 check_description(cluster)
                 check_size(cluster)
                 names = check_groups(cluster)
@@ -280,12 +280,12 @@ class Queue:
                     remedy = "Submit them in fewer groups, or after other jobs have ended."
                     raise NotAdmitted("AccountingGroup", text, remedy)
                 check_priority(cluster)
-                found.append((cluster, rules.check(cluster, turn.world)))
+                found.append((cluster, rules.check(cluster, work.world)))
         return found
 
-    def _refuse(self, turn: Turn, event: Submitted, text: str) -> None:
+    def _refuse(self, work: Work, event: Submitted, text: str) -> None:
         remedy = "Submit fewer jobs, or ask the administrator for a higher limit."
-        turn.order(Reply(to=event.reply_to, ok=False, code="too-many-jobs", text=text, remedy=remedy))
+        work.order(Reply(to=event.reply_to, ok=False, code="too-many-jobs", text=text, remedy=remedy))
 
     def _cluster(self, source: JobSource, event: Submitted, number: int, now: int) -> Cluster:
         """A cluster that is not in the queue yet."""
@@ -312,7 +312,7 @@ class Queue:
             ad["ScheddInterval"] = settings.interval_s
         return Cluster(number, ad, source, count=source.count, owner=owner, submitted_at=now)
 
-    def _take(self, turn: Turn, cluster: Cluster) -> None:
+    def _take(self, work: Work, cluster: Cluster) -> None:
         number, ad, source = cluster.number, cluster.ad, cluster.plan
         assert source is not None
         self.book.next_cluster = number + 1
@@ -321,7 +321,7 @@ class Queue:
             cluster.statuses = bytearray([JobStatus.HELD]) * source.count
         self.book.add(cluster)
         self.book.index(cluster, plans=recurring.recurs(self.book, cluster))
-        turn.changes.append(
+        work.changes.append(
             PutCluster(
                 cluster=number,
                 owner=cluster.owner,
@@ -332,15 +332,15 @@ class Queue:
             )
         )
         for job in cluster.jobs.values():
-            turn.touch(job)
-        tell_first(turn, cluster)
+            work.touch(job)
+        tell_first(work, cluster)
         if has_noops(cluster):
             expect_noops(self.book, cluster)
-            finish_noops(turn, self.holder)
+            finish_noops(work, self.holder)
 
     # -- claims after a pause ------------------------------------------------------------------------
 
-    def _started(self, turn: Turn, claims: tuple[PutClaim, ...]) -> None:
+    def _started(self, work: Work, claims: tuple[PutClaim, ...]) -> None:
         """Go on where the last run of the daemon ended: ask the machines what became of the claims."""
         parts: list[HeldClaim] = []
         for kept in claims:
@@ -357,10 +357,10 @@ class Queue:
                 stage=Stage.UNSURE,
                 job=None if job is None else job.id,
                 run=kept.run if job is not None else "",
-                heard_at=turn.now,
+                heard_at=work.now,
                 unwanted=job is None,
                 alive_s=self.holder.settings.alive_interval_s,
-                alive_at=turn.now,
+                alive_at=work.now,
             )
             self.holder.claims[claim.id] = claim
             if job is not None:
@@ -369,76 +369,76 @@ class Queue:
             elif kept.job is not None and not kept.run:
                 claim.job = kept.job
                 parts.append(claim)
-        gangs.restore(turn, self.holder, parts)
+        gangs.restore(work, self.holder, parts)
         for cluster in self.book.clusters.values():
             # Those that run by a crontab are planned anew, perhaps in another time zone.
             self.book.index(cluster, plans=recurring.recurs(self.book, cluster))
             for job in list(cluster.jobs.values()):
                 if job.status is JobStatus.REMOVED:
-                    commands.begin_following(turn, job)
+                    commands.begin_following(work, job)
                 if job.run:
                     continue
                 if job.status in ON_MACHINE:
-                    turn.move(job, On.RUN_UNKNOWN)
+                    work.move(job, On.RUN_UNKNOWN)
                 elif job.status is JobStatus.REMOVED:
-                    leave_removed(turn, job)
-        place_some(turn)
+                    leave_removed(work, job)
+        place_some(work)
         for each in filter(has_noops, self.book.clusters.values()):
             expect_noops(self.book, each)
-        periodic.ask_about_claims(turn, self.holder, {claim.node for claim in self.holder.claims.values()})
-        turn.offer()
+        periodic.ask_about_claims(work, self.holder, {claim.node for claim in self.holder.claims.values()})
+        work.offer()
 
-    def _heard(self, turn: Turn, event: ClaimsHeard) -> None:
+    def _heard(self, work: Work, event: ClaimsHeard) -> None:
         for claim_id, run in event.known.items():
             claim = self.holder.claims.get(claim_id)
             if claim is None:
                 # The word that it was given back is lost, or under way.
-                turn.order(GiveBack(node=event.node, claim_id=claim_id))
+                work.order(GiveBack(node=event.node, claim_id=claim_id))
                 continue
-            claim.heard_at = turn.now
+            claim.heard_at = work.now
             if claim.stage is Stage.ASKED:
                 continue
             if claim.job is None and claim.stage is Stage.UNSURE:
-                self._stale(turn, claim)
+                self._stale(work, claim)
             elif run == claim.run:
                 claim.confirmed = claim.confirmed or bool(run)
                 if claim.stage is Stage.UNSURE:
                     move_claim(claim, ClaimOn.CONFIRMED)
-                    runs.end_again(turn, self.holder, claim)
-            elif event.serial > claim.asked and (run or not runs.start_again(turn, self.holder, claim)):
+                    runs.end_again(work, self.holder, claim)
+            elif event.serial > claim.asked and (run or not runs.start_again(work, self.holder, claim)):
                 # An answer to a question from before the run says nothing of it.
-                self._stale(turn, claim)
+                self._stale(work, claim)
         if event.renew:
-            periodic.answer_alive(turn, self.holder, event)
+            periodic.answer_alive(work, self.holder, event)
         for claim_id in event.unknown:
             runs.claim_lost(
-                turn, self.holder, ClaimLost(claim_id=claim_id, reason="the machine does not know the claim")
+                work, self.holder, ClaimLost(claim_id=claim_id, reason="the machine does not know the claim")
             )
 
-    def _stale(self, turn: Turn, claim: HeldClaim) -> None:
+    def _stale(self, work: Work, claim: HeldClaim) -> None:
         """A claim whose run is not the one that was kept: whatever was on it is over."""
-        runs.claim_lost(turn, self.holder, ClaimLost(claim_id=claim.id, reason="the run is no longer known"))
-        turn.order(GiveBack(node=claim.node, claim_id=claim.id))
+        runs.claim_lost(work, self.holder, ClaimLost(claim_id=claim.id, reason="the run is no longer known"))
+        work.order(GiveBack(node=claim.node, claim_id=claim.id))
 
-    def _significant(self, turn: Turn, attributes: tuple[str, ...]) -> None:
+    def _significant(self, work: Work, attributes: tuple[str, ...]) -> None:
         before, self.apart = self.apart, digest(*attributes)
         if self.apart != before:
             # The matchmaker waits for a word that is according to it.
-            turn.offer()
+            work.offer()
         self.told_significant = attributes
-        self._tell_apart(turn)
+        self._tell_apart(work)
 
-    def _tell_apart(self, turn: Turn) -> None:
+    def _tell_apart(self, work: Work) -> None:
         """Tell jobs apart by what the matchmaker said last, or by what the administrator says instead."""
         settings = self.holder.settings
         found = settings.significant or self.told_significant
         if not self.book.autoclusters.use((*found, *settings.significant_too)):
             return
-        turn.offer()
+        work.offer()
         self.rejections.clear()
         for cluster in self.book.clusters.values():
             self.book.index(cluster)
-        place_some(turn)
+        place_some(work)
 
     def _kept_out(self, autocluster: int) -> None:
         """The pool's policy gives a submitter nothing: what it has serves its present jobs, and no others."""

@@ -1,6 +1,6 @@
 """Jobs that run again and again: when each starts next, and what becomes of one whose crontab makes no sense.
 
-A job with a crontab gets its `DeferralTime` whenever it becomes idle (`Turn.take`), and anew when no machine took it
+A job with a crontab gets its `DeferralTime` whenever it becomes idle (`Work.take`), and anew when no machine took it
 within its window: it has missed that time, and waits for the next. In all else it is like jobs with a `deferral_time`.
 Its `on_exit_remove` says whether it becomes idle again after its program ended.
 """
@@ -16,7 +16,7 @@ from roost.schedd.crontab import KEYS, has_crontab
 from roost.schedd.job_transitions import On
 from roost.schedd.outcome import hold
 from roost.schedd.status import JobStatus
-from roost.schedd.turn import Turn
+from roost.schedd.work import Work
 
 #: Jobs that are looked at together, some 15 ms.
 LOOKED_AT_MAX: Final = 2000
@@ -31,17 +31,17 @@ def recurs(book: Book, cluster: Cluster) -> bool:
     return found
 
 
-def again(turn: Turn, job: Job) -> None:
+def again(work: Work, job: Job) -> None:
     """Plan a job that waits anew."""
-    turn.book.not_idle(job.cluster, job.id.proc)
-    turn.plan_start(job)
-    turn.book.put_idle(job.cluster, job.id.proc)
-    turn.offer()
+    work.book.not_idle(job.cluster, job.id.proc)
+    work.plan_start(job)
+    work.book.put_idle(job.cluster, job.id.proc)
+    work.offer()
 
 
-def look(turn: Turn) -> None:
+def look(work: Work) -> None:
     """Plan the jobs anew that no machine took in time; of very many the next ones, clusters in turns."""
-    book, left = turn.book, LOOKED_AT_MAX
+    book, left = work.book, LOOKED_AT_MAX
     for number in list(book.recurring):
         at, cluster = book.recurring.pop(number), book.clusters.get(number)
         if cluster is None:
@@ -50,22 +50,22 @@ def look(turn: Turn) -> None:
         left, at = left - len(jobs), at + len(jobs)
         book.recurring[number] = at if at < len(cluster.jobs) else 0
         for proc, job in jobs:
-            if cluster.is_idle(proc) and _is_over(turn, job):
-                again(turn, job)
+            if cluster.is_idle(proc) and _is_over(work, job):
+                again(work, job)
         if left <= 0:
             return
 
 
-def _is_over(turn: Turn, job: Job) -> bool:
+def _is_over(work: Work, job: Job) -> bool:
     """Whether no machine can take the job for its time any more."""
-    at, window_s = job.ad.cell("deferraltime"), job.ad.eval("DeferralWindow", None, turn.world)
+    at, window_s = job.ad.cell("deferraltime"), job.ad.eval("DeferralWindow", None, work.world)
     if not isinstance(at, int) or not has_crontab(job.ad):
         return False
-    return turn.now >= at + (window_s if isinstance(window_s, int | float) else 0)
+    return work.now >= at + (window_s if isinstance(window_s, int | float) else 0)
 
 
-def hold_unplanned(turn: Turn) -> None:
+def hold_unplanned(work: Work) -> None:
     """Jobs whose crontab makes no sense go on hold."""
-    for job, text in turn.unplanned.values():
+    for job, text in work.unplanned.values():
         if job.status is JobStatus.IDLE and not job.claim_id:
-            hold(turn, job, On.HOLD_QUEUE, code=HoldCode.INVALID_CRON_SETTINGS, text=text)
+            hold(work, job, On.HOLD_QUEUE, code=HoldCode.INVALID_CRON_SETTINGS, text=text)

@@ -18,21 +18,21 @@ from roost.schedd.holder import Holder
 from roost.schedd.job_transitions import On
 from roost.schedd.outcome import hold
 from roost.schedd.status import JobStatus
-from roost.schedd.turn import Turn
+from roost.schedd.work import Work
 
 #: Jobs held in one step of the queue, some 20 ms.
 JOBS_A_STEP: Final = 200
 
 
-def log_refused(turn: Turn, holder: Holder, event: LogRefused) -> None:
+def log_refused(work: Work, holder: Holder, event: LogRefused) -> None:
     """Hold what is idle and tells that log of itself. The log is told nothing of it."""
-    turn.book.refused[event.owner, event.path] = event, _idle(turn.book, event)
-    hold_some(turn, holder)
+    work.book.refused[event.owner, event.path] = event, _idle(work.book, event)
+    hold_some(work, holder)
 
 
-def hold_some(turn: Turn, holder: Holder) -> None:
+def hold_some(work: Work, holder: Holder) -> None:
     """Hold some more jobs; logs take turns."""
-    refused = turn.book.refused
+    refused = work.book.refused
     key = next(iter(refused), None)
     if key is None:
         return
@@ -40,8 +40,8 @@ def hold_some(turn: Turn, holder: Holder) -> None:
     count = 0
     for job in islice(jobs, JOBS_A_STEP):
         count += 1
-        hold(turn, job, On.HOLD_QUEUE, code=event.code, subcode=event.subcode, text=event.text, tell=False)
-        turn.decided(job, Ruling(kind=AuditKind.HOLD, reason=event.text))
+        hold(work, job, On.HOLD_QUEUE, code=event.code, subcode=event.subcode, text=event.text, tell=False)
+        work.decided(job, Ruling(kind=AuditKind.HOLD, reason=event.text))
         holder.let_go(job)
     if count == JOBS_A_STEP:
         refused[key] = event, jobs

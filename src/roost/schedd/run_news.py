@@ -18,7 +18,7 @@ from roost.schedd.identifiers import JobId
 from roost.schedd.job_transitions import On
 from roost.schedd.owned import COUNTED, IMMUTABLE
 from roost.schedd.status import ON_MACHINE, JobStatus
-from roost.schedd.turn import PLAIN, Turn
+from roost.schedd.work import PLAIN, Work
 
 #: Of what a machine says of a job, what is not taken over: the queue knows better, and policies rely on it.
 _OWN: Final = IMMUTABLE | COUNTED | frozenset(map(fold, (*GROUPS, "JobStartDate", "NumCkptsThisRun")))
@@ -33,13 +33,13 @@ _STAGES: Final = {
 }
 
 
-def present(turn: Turn, run: str, claim_id: str) -> Job | None:
+def present(work: Work, run: str, claim_id: str) -> Job | None:
     """The job whose present run has that name, and is on that claim: names of runs are not secrets, claims are."""
     try:
         name = JobId.read(run.partition("#")[0])
     except ValueError:
         return None
-    cluster = turn.book.clusters.get(name.cluster)
+    cluster = work.book.clusters.get(name.cluster)
     # A job to which nothing has happened has no run.
     job = None if cluster is None else cluster.jobs.get(name.proc)
     return job if job is not None and job.run == run and job.claim_id == claim_id else None
@@ -50,69 +50,69 @@ def address(holder: Holder, job: Job) -> str:
     return "" if claim is None else f"<{claim.node}>"
 
 
-def run_stood_still(turn: Turn, event: RunStoodStill) -> None:
+def run_stood_still(work: Work, event: RunStoodStill) -> None:
     """The job has been suspended, or goes on."""
-    job = present(turn, event.run, event.claim_id)
+    job = present(work, event.run, event.claim_id)
     if job is None or job.status not in ON_MACHINE:
         return
     at = int(event.at)
     if event.still and job.status is not JobStatus.SUSPENDED:
-        turn.move(job, On.SUSPENDED)
-        turn.set(job, LastSuspensionTime=at, TotalSuspensions=job.whole("totalsuspensions") + 1)
-        turn.log(job, log.JobSuspended(processes=event.processes))
+        work.move(job, On.SUSPENDED)
+        work.set(job, LastSuspensionTime=at, TotalSuspensions=job.whole("totalsuspensions") + 1)
+        work.log(job, log.JobSuspended(processes=event.processes))
     elif not event.still and job.status is JobStatus.SUSPENDED:
-        turn.move(job, On.CONTINUED)
-        count_suspension(turn, job, at)
-        turn.log(job, log.JobUnsuspended())
+        work.move(job, On.CONTINUED)
+        count_suspension(work, job, at)
+        work.log(job, log.JobUnsuspended())
 
 
-def count_suspension(turn: Turn, job: Job, at: int) -> None:
+def count_suspension(work: Work, job: Job, at: int) -> None:
     since = job.whole("lastsuspensiontime")
     if since:
-        turn.set(job, CumulativeSuspensionTime=job.whole("cumulativesuspensiontime") + max(0, at - since))
-        turn.set(job, LastSuspensionTime=0)
+        work.set(job, CumulativeSuspensionTime=job.whole("cumulativesuspensiontime") + max(0, at - since))
+        work.set(job, LastSuspensionTime=0)
 
 
-def files_moved(turn: Turn, holder: Holder, event: FilesMoved) -> None:
+def files_moved(work: Work, holder: Holder, event: FilesMoved) -> None:
     """Files of a job are on their way, or there. A job whose output is moved while it is on the machine shows it."""
-    job, stage = present(turn, event.run, event.claim_id), _STAGES.get(event.stage)
+    job, stage = present(work, event.run, event.claim_id), _STAGES.get(event.stage)
     if job is None or stage is None:
         return
     started = stage in (log.TransferStage.INPUT_STARTED, log.TransferStage.OUTPUT_STARTED)
-    turn.log(job, log.FileTransfer(stage=stage, host=address(holder, job) if started else ""))
+    work.log(job, log.FileTransfer(stage=stage, host=address(holder, job) if started else ""))
     if stage is log.TransferStage.OUTPUT_STARTED and job.status is JobStatus.RUNNING:
-        turn.move(job, On.OUTPUT_BEGAN)
+        work.move(job, On.OUTPUT_BEGAN)
     elif stage is log.TransferStage.OUTPUT_FINISHED and job.status is JobStatus.TRANSFERRING_OUTPUT:
-        turn.move(job, On.OUTPUT_MOVED)
+        work.move(job, On.OUTPUT_MOVED)
 
 
-def run_saved(turn: Turn, event: RunSaved) -> None:
+def run_saved(work: Work, event: RunSaved) -> None:
     """The job's state has been saved."""
-    job = present(turn, event.run, event.claim_id)
+    job = present(work, event.run, event.claim_id)
     if job is not None:
         take_over(job, event.attributes)
-        count_checkpoints(turn, job, event.checkpoints, event.at)
+        count_checkpoints(work, job, event.checkpoints, event.at)
 
 
-def count_checkpoints(turn: Turn, job: Job, of_run: int, at: float) -> None:
+def count_checkpoints(work: Work, job: Job, of_run: int, at: float) -> None:
     """Count checkpoints of the present run that were not heard of yet; `of_run`: how many it has made."""
     more = of_run - job.whole("numckptsthisrun")
     if more > 0:
-        turn.set(job, NumCkpts=job.whole("numckpts") + more, NumCkptsThisRun=of_run, LastCkptTime=int(at))
-        turn.log(job, log.Checkpointed.of)
+        work.set(job, NumCkpts=job.whole("numckpts") + more, NumCkptsThisRun=of_run, LastCkptTime=int(at))
+        work.log(job, log.Checkpointed.of)
 
 
-def run_measured(turn: Turn, holder: Holder, event: RunMeasured) -> None:
+def run_measured(work: Work, holder: Holder, event: RunMeasured) -> None:
     """New figures of a running job."""
-    job = present(turn, event.run, event.claim_id)
+    job = present(work, event.run, event.claim_id)
     if job is None:
         return
     before = job.whole("imagesize")
     take_over(job, event.attributes)
-    charge(turn, holder, job, event.run, event.at, event.attributes)
-    turn.touch(job)
+    charge(work, holder, job, event.run, event.at, event.attributes)
+    work.touch(job)
     if job.whole("imagesize") > before * _GROWTH:
-        turn.log(
+        work.log(
             job,
             log.ImageSize(
                 image_size_kib=job.whole("imagesize"),

@@ -1,6 +1,6 @@
 """From an idle job to the end of its run: matches, claims, starts and ends.
 
-Every function handles one event in a `Turn`. An event about a run that is not the job's present one is about the past:
+Every function handles one event in a `Work`. An event about a run that is not the job's present one is about the past:
 it changes nothing, and the end of such a run is acknowledged, so that the machine does not repeat it for ever.
 """
 
@@ -49,7 +49,7 @@ from roost.schedd.pool_policy import forbids, imposes, kept
 from roost.schedd.provisioned import provisioned
 from roost.schedd.run_news import address, count_checkpoints, count_suspension, present, take_over
 from roost.schedd.status import LEAVING, JobStatus
-from roost.schedd.turn import PLAIN, Turn
+from roost.schedd.work import PLAIN, Work
 
 #: Of a run, to what sums up those of all runs.
 _SUMMED: Final = tuple(
@@ -71,22 +71,22 @@ _OF_START: Final = (
 # -- getting a claim -----------------------------------------------------------------------------------------
 
 
-def match_given(turn: Turn, holder: Holder, event: MatchGiven) -> None:
+def match_given(work: Work, holder: Holder, event: MatchGiven) -> None:
     """Ask for the slot, and for all others of a parallel job, in the name of the next job that it is for."""
     if event.claim_id in holder.claims:
         return
     beside = holder.is_local(event.node)
-    full = not beside and not holder.places(turn.now)
-    full = full or any(holder.is_of_other_cell(each.node, each.task, turn.now) for each in event.slots)
-    job = None if full else turn.book.take_idle(event.submitter, event.autocluster, local=beside)
+    full = not beside and not holder.places(work.now)
+    full = full or any(holder.is_of_other_cell(each.node, each.task, work.now) for each in event.slots)
+    job = None if full else work.book.take_idle(event.submitter, event.autocluster, local=beside)
     if job is None:
-        _decline(turn, event)
-        turn.offer()
+        _decline(work, event)
+        work.offer()
         return
-    if any(_forbidden(turn, holder, job.ad, each.slot_ad, event.submitter) for each in event.slots):
+    if any(_forbidden(work, holder, job.ad, each.slot_ad, event.submitter) for each in event.slots):
         # Its autocluster was judged by other attributes than the pool's policy asks for now.
-        _decline(turn, event)
-        back_to_idle(turn, job)
+        _decline(work, event)
+        back_to_idle(work, job)
         return
     claim = HeldClaim(
         id=event.claim_id,
@@ -95,35 +95,35 @@ def match_given(turn: Turn, holder: Holder, event: MatchGiven) -> None:
         submitter=event.submitter,
         slot_ad=event.slot_ad,
         offered=event.slot_ad,
-        limits=_limits(job.ad, event.slot_ad, turn.world),
+        limits=_limits(job.ad, event.slot_ad, work.world),
         task=event.task,
         job=job.id,
-        wanted_at=turn.now,
-        heard_at=turn.now,
+        wanted_at=work.now,
+        heard_at=work.now,
         alive_s=holder.settings.alive_interval_s,
-        alive_at=turn.now,
+        alive_at=work.now,
     )
     holder.claims[claim.id] = claim
     holder.nodes[claim.node] = None
     job.claim_id = claim.id
     if not beside:
-        holder.starts.asked(holder.settings.limits, turn.now)
+        holder.starts.asked(holder.settings.limits, work.now)
     # Nothing has to be kept of a question: it is forgotten in a crash, and whatever the machine grants is given back
     # as soon as it names the claim. What is kept is the run. So the machine is asked without waiting for the disk.
-    gangs.form(turn, holder, claim, event, job)
+    gangs.form(work, holder, claim, event, job)
     for each in [claim] if claim.gang is None else claim.gang.claims:
-        ask_for_slot(turn, each, job)
-    turn.offer()
+        ask_for_slot(work, each, job)
+    work.offer()
 
 
-def _decline(turn: Turn, event: MatchGiven) -> None:
+def _decline(work: Work, event: MatchGiven) -> None:
     for each in event.slots:
-        turn.order(Decline(claim_id=each.claim_id))
+        work.order(Decline(claim_id=each.claim_id))
 
 
-def ask_for_slot(turn: Turn, claim: HeldClaim, job: Job) -> None:
+def ask_for_slot(work: Work, claim: HeldClaim, job: Job) -> None:
     """Ask for a slot in the name of a job; said again, it counts once."""
-    claim.asked_at = turn.now
+    claim.asked_at = work.now
     claim.askings += 1
     ad = job.ad
     if claim.task is not None:
@@ -132,89 +132,89 @@ def ask_for_slot(turn: Turn, claim: HeldClaim, job: Job) -> None:
         if "Gang" in claim.task:
             # Each slot of a parallel job is a core.
             ad["RequestCpus"] = int(claim.task.get("Slots", 1))
-    turn.order(AskForSlot(node=claim.node, slot=claim.slot, claim_id=claim.id, job_ad=ad, reply_to=claim.id))
+    work.order(AskForSlot(node=claim.node, slot=claim.slot, claim_id=claim.id, job_ad=ad, reply_to=claim.id))
 
 
-def claim_answered(turn: Turn, holder: Holder, event: ClaimAnswered) -> None:
+def claim_answered(work: Work, holder: Holder, event: ClaimAnswered) -> None:
     """The slot is ours, or it is not."""
     claim = holder.claims.get(event.asked_id)
     if claim is None or claim.stage is not Stage.ASKED:
         granted = event.claim_id or event.asked_id
         if event.accepted and granted not in holder.claims:
             # Nobody waits for it any more.
-            turn.order(GiveBack(node=event.node, claim_id=granted))
+            work.order(GiveBack(node=event.node, claim_id=granted))
         return
     if not event.accepted:
         move_claim(claim, ClaimOn.REFUSED)
-        job = _detached(turn, claim)
+        job = _detached(work, claim)
         del holder.claims[claim.id]
-        turn.drop(claim)
-        gangs.left(turn, holder, claim, event.refusal or "claim refused")
+        work.drop(claim)
+        gangs.left(work, holder, claim, event.refusal or "claim refused")
         if job is not None:
-            _reject(turn, job, event.refusal or "claim refused")
-            holder.pauses.missed(job.id, turn.now)
-            back_to_idle(turn, job)
+            _reject(work, job, event.refusal or "claim refused")
+            holder.pauses.missed(job.id, work.now)
+            back_to_idle(work, job)
         return
-    _granted(turn, holder, claim, event)
+    _granted(work, holder, claim, event)
     if claim.gang is not None:
         if claim.gang.is_granted:
-            _begin_gang(turn, holder, claim.gang)
+            _begin_gang(work, holder, claim.gang)
         return
-    job = _detached(turn, claim)
-    if job is not None and not _permitted(turn, holder, job, claim):
-        back_to_idle(turn, job)
+    job = _detached(work, claim)
+    if job is not None and not _permitted(work, holder, job, claim):
+        back_to_idle(work, job)
         job = None
     if job is not None:
-        turn.set(job, LastMatchTime=int(turn.now))
-    if job is None or job.status is not JobStatus.IDLE or not start_run(turn, holder, claim, job):
-        next_job(turn, holder, claim)
+        work.set(job, LastMatchTime=int(work.now))
+    if job is None or job.status is not JobStatus.IDLE or not start_run(work, holder, claim, job):
+        next_job(work, holder, claim)
 
 
-def _granted(turn: Turn, holder: Holder, claim: HeldClaim, event: ClaimAnswered) -> None:
+def _granted(work: Work, holder: Holder, claim: HeldClaim, event: ClaimAnswered) -> None:
     """The slot is ours; it may be a part that was cut for the job, with a claim of its own."""
     move_claim(claim, ClaimOn.GRANTED)
     if event.claim_id and event.claim_id != claim.id:
-        job = None if claim.job is None else turn.book.find(claim.job)
+        job = None if claim.job is None else work.book.find(claim.job)
         if job is not None and job.claim_id == claim.id:
             job.claim_id = event.claim_id
         del holder.claims[claim.id]
-        turn.drop(claim)
+        work.drop(claim)
         claim.id = event.claim_id
         holder.claims[claim.id] = claim
     claim.slot = event.slot or claim.slot
     if event.slot_ad is not None:
         claim.slot_ad = kept(event.slot_ad, claim.slot_ad)
-    claim.heard_at, claim.idle_since = turn.now, turn.now
+    claim.heard_at, claim.idle_since = work.now, work.now
 
 
-def _begin_gang(turn: Turn, holder: Holder, gang: Gang) -> None:
+def _begin_gang(work: Work, holder: Holder, gang: Gang) -> None:
     """All claims of a parallel job are granted: order its run, or give them back if it does not want them any more."""
-    master, job = gang.master, turn.book.find(gang.job)
+    master, job = gang.master, work.book.find(gang.job)
     wanted = job is not None and job.claim_id == master.id and job.status is JobStatus.IDLE
-    if job is None or not wanted or not all(_permitted(turn, holder, job, each) for each in gang.claims):
-        give_back(turn, holder, master)
+    if job is None or not wanted or not all(_permitted(work, holder, job, each) for each in gang.claims):
+        give_back(work, holder, master)
         return
-    _detached(turn, master)
-    turn.set(job, LastMatchTime=int(turn.now))
-    if start_run(turn, holder, master, job):
-        gangs.begun(turn, gang, job)
+    _detached(work, master)
+    work.set(job, LastMatchTime=int(work.now))
+    if start_run(work, holder, master, job):
+        gangs.begun(work, gang, job)
     else:
-        give_back(turn, holder, master)
+        give_back(work, holder, master)
 
 
-def _permitted(turn: Turn, holder: Holder, job: Job, claim: HeldClaim) -> bool:
+def _permitted(work: Work, holder: Holder, job: Job, claim: HeldClaim) -> bool:
     """Whether the pool's policy still lets a job begin on the claim that was asked for in its name.
 
     The policy was asked about the slot as it was offered, and is so again: what was cut for the job is smaller.
     """
     if holder.is_outdated(claim):
         return False
-    return claim.offered is None or not _forbidden(turn, holder, job.ad, claim.offered, claim.submitter)
+    return claim.offered is None or not _forbidden(work, holder, job.ad, claim.offered, claim.submitter)
 
 
-def _detached(turn: Turn, claim: HeldClaim) -> Job | None:
+def _detached(work: Work, claim: HeldClaim) -> Job | None:
     """The job that a claim was for, free of it."""
-    job = None if claim.job is None else turn.book.find(claim.job)
+    job = None if claim.job is None else work.book.find(claim.job)
     claim.job, claim.run = None, ""
     if job is not None and job.claim_id == claim.id:
         job.claim_id = ""
@@ -222,35 +222,35 @@ def _detached(turn: Turn, claim: HeldClaim) -> Job | None:
     return None
 
 
-def next_job(turn: Turn, holder: Holder, claim: HeldClaim) -> None:
+def next_job(work: Work, holder: Holder, claim: HeldClaim) -> None:
     """Use the claim for another job of the same submitter that fits, or give it back."""
     in_pool = not holder.is_local(claim.node)
     # A cell decides about each job anew.
     exceeds = (in_pool and (holder.exceeds or holder.cell > 0)) or claim.gang is not None
     if not claim.unwanted and claim.slot_ad is not None and not holder.is_outdated(claim) and not exceeds:
-        while (job := _fitting(turn, holder, claim)) is not None:
-            turn.offer(later=True)
-            if start_run(turn, holder, claim, job):
+        while (job := _fitting(work, holder, claim)) is not None:
+            work.offer(later=True)
+            if start_run(work, holder, claim, job):
                 return
-    give_back(turn, holder, claim)
+    give_back(work, holder, claim)
 
 
-def _fitting(turn: Turn, holder: Holder, claim: HeldClaim) -> Job | None:
+def _fitting(work: Work, holder: Holder, claim: HeldClaim) -> Job | None:
     """The first idle job of the claim's submitter that the slot and the job agree on; it is taken."""
     assert claim.slot_ad is not None
     # Autoclusters whose jobs the slot is not for: no machine can tell their jobs apart, so one stands for all.
     refused: set[int] = set()
-    for group in turn.book.waiting_for(claim.submitter, local=holder.is_local(claim.node)):
+    for group in work.book.waiting_for(claim.submitter, local=holder.is_local(claim.node)):
         proc = group.first()
         if proc is None or group.autocluster in refused:
             continue
-        cluster = turn.book.clusters[group.cluster]
+        cluster = work.book.clusters[group.cluster]
         ad = cluster.ad_of(proc)
         # Only the matchmaker knows what is left of a concurrency limit.
-        counted = _limits(ad, claim.offered or claim.slot_ad, turn.world) == claim.limits
-        if not counted or not ad.symmetric_match(claim.slot_ad, turn.world):
+        counted = _limits(ad, claim.offered or claim.slot_ad, work.world) == claim.limits
+        if not counted or not ad.symmetric_match(claim.slot_ad, work.world):
             refused.add(group.autocluster)
-        elif not _forbidden(turn, holder, ad, claim.slot_ad, claim.submitter, claim.offered):
+        elif not _forbidden(work, holder, ad, claim.slot_ad, claim.submitter, claim.offered):
             taken = group.take()
             assert taken == proc
             return cluster.job(proc)
@@ -264,48 +264,48 @@ def _limits(job: ClassAd, slot: ClassAd, world: World) -> str:
 
 
 def _forbidden(
-    turn: Turn, holder: Holder, job: ClassAd, slot: ClassAd, submitter: str, offered: ClassAd | None = None
+    work: Work, holder: Holder, job: ClassAd, slot: ClassAd, submitter: str, offered: ClassAd | None = None
 ) -> bool:
     """Whether the pool's policy keeps a job from a slot; then that is noted for the record."""
-    name = forbids(job, slot, turn.world, offered=offered) if imposes(slot) else ""
+    name = forbids(job, slot, work.world, offered=offered) if imposes(slot) else ""
     if name:
         number = f"{job.eval('ClusterId')}.{job.eval('ProcId')}"
         rule = Source(text=str(slot.get(name, "")), place=str(slot.get(PLACES[name], "")))
         in_force = holder.settings.in_force
-        holder.vetoes.note(KNOBS[name], rule, number, submitter, str(slot.eval("Name")), in_force, turn.now)
+        holder.vetoes.note(KNOBS[name], rule, number, submitter, str(slot.eval("Name")), in_force, work.now)
     return bool(name)
 
 
-def give_back(turn: Turn, holder: Holder, claim: HeldClaim) -> None:
+def give_back(work: Work, holder: Holder, claim: HeldClaim) -> None:
     """End a claim from this side."""
-    gangs.release(turn, holder, claim)
-    gangs.left(turn, holder, claim, "not all slots of the parallel job were granted in time")
+    gangs.release(work, holder, claim)
+    gangs.left(work, holder, claim, "not all slots of the parallel job were granted in time")
 
 
 # -- a run ---------------------------------------------------------------------------------------------------
 
 
-def start_run(turn: Turn, holder: Holder, claim: HeldClaim, job: Job) -> bool:
+def start_run(work: Work, holder: Holder, claim: HeldClaim, job: Job) -> bool:
     """Have an idle job, taken from the idle ones, run on a claim; False if it is held instead."""
     number = job.whole("numshadowstarts") + 1
     try:
-        ad = _as_described(job, claim.slot_ad or ClassAd(), turn.world)
+        ad = _as_described(job, claim.slot_ad or ClassAd(), work.world)
     except Unexpandable as problem:
-        hold(turn, job, On.HOLD_QUEUE, code=HoldCode.JOB_POLICY_UNDEFINED, text=str(problem), taken=True)
-        turn.decided(job, Ruling(kind=AuditKind.HOLD, reason=str(problem)))
+        hold(work, job, On.HOLD_QUEUE, code=HoldCode.JOB_POLICY_UNDEFINED, text=str(problem), taken=True)
+        work.decided(job, Ruling(kind=AuditKind.HOLD, reason=str(problem)))
         return False
     # Machines run jobs of several queues.
     run = f"{job.id}#{number}@{holder.settings.name}"
     move_claim(claim, ClaimOn.STARTED)
     job.claim_id, job.run = claim.id, run
     claim.job, claim.run, claim.idle_since = job.id, run, None
-    claim.confirmed, claim.asked, claim.heard_at, claim.alive_at = False, holder.asks, turn.now, turn.now
+    claim.confirmed, claim.asked, claim.heard_at, claim.alive_at = False, holder.asks, work.now, work.now
     claim.orders = 1
     claim.keep_within(job.whole("jobleaseduration"))
-    turn.move(job, On.STARTED, taken=True)
+    work.move(job, On.STARTED, taken=True)
     given = {} if claim.slot_ad is None else provisioned(job.ad, claim.slot_ad)
-    now = int(turn.now)
-    turn.set(
+    now = int(work.now)
+    work.set(
         job,
         NumShadowStarts=number,
         JobRunCount=number,
@@ -319,8 +319,8 @@ def start_run(turn: Turn, holder: Holder, claim: HeldClaim, job: Job) -> bool:
         CellTask=claim.task,
         **given,
     )
-    turn.keep(claim)
-    _order_start(turn, claim, job, ad, (*_OF_START, *given))
+    work.keep(claim)
+    _order_start(work, claim, job, ad, (*_OF_START, *given))
     return True
 
 
@@ -336,7 +336,7 @@ def _as_described(job: Job, slot_ad: ClassAd, world: World) -> ClassAd:
     return ad
 
 
-def _order_start(turn: Turn, claim: HeldClaim, job: Job, ad: ClassAd, names: tuple[str, ...]) -> None:
+def _order_start(work: Work, claim: HeldClaim, job: Job, ad: ClassAd, names: tuple[str, ...]) -> None:
     """Order the present run; `names`: what the job's ad, as the machine gets it, takes over from the queue's."""
     cells = ad.cells
     for name in names:
@@ -349,25 +349,25 @@ def _order_start(turn: Turn, claim: HeldClaim, job: Job, ad: ClassAd, names: tup
         else:
             ad.put(name, cell)
     ad.put("JobStatus", int(JobStatus.RUNNING))
-    turn.order(StartRun(node=claim.node, claim_id=claim.id, run=claim.run, job_ad=ad))
+    work.order(StartRun(node=claim.node, claim_id=claim.id, run=claim.run, job_ad=ad))
 
 
-def start_again(turn: Turn, holder: Holder, claim: HeldClaim) -> bool:
+def start_again(work: Work, holder: Holder, claim: HeldClaim) -> bool:
     """Repeat the order for a run that the machine does not know: the order was lost, and the claim is still good.
 
     False if there is nothing to repeat: the run has begun, or was ordered `_ORDERS_MAX` times.
     """
-    job = None if claim.job is None else turn.book.find(claim.job)
+    job = None if claim.job is None else work.book.find(claim.job)
     if job is None or claim.stage is not Stage.RUNNING or claim.confirmed or claim.orders >= _ORDERS_MAX:
         return False
     if job.status is not JobStatus.RUNNING or claim.slot_ad is None:
         return False
     try:
-        ad = expanded(job.ad, claim.slot_ad, turn.world)
+        ad = expanded(job.ad, claim.slot_ad, work.world)
     except Unexpandable:
         return False
-    claim.orders, claim.asked, claim.heard_at = claim.orders + 1, holder.asks, turn.now
-    _order_start(turn, claim, job, ad, (*_OF_START, *provisioned(job.ad, claim.slot_ad)))
+    claim.orders, claim.asked, claim.heard_at = claim.orders + 1, holder.asks, work.now
+    _order_start(work, claim, job, ad, (*_OF_START, *provisioned(job.ad, claim.slot_ad)))
     return True
 
 
@@ -379,9 +379,9 @@ def leaves_gracefully(holder: Holder, job: Job) -> bool:
     return wanted if isinstance(wanted, bool) else holder.settings.policy.removes_gracefully
 
 
-def end_again(turn: Turn, holder: Holder, claim: HeldClaim) -> None:
+def end_again(work: Work, holder: Holder, claim: HeldClaim) -> None:
     """A job that was held or removed, or has lost a slot, still runs: the order to end it may have been lost."""
-    job = None if claim.job is None else turn.book.find(claim.job)
+    job = None if claim.job is None else work.book.find(claim.job)
     if job is None or not claim.run or job.run != claim.run:
         return
     if job.status is JobStatus.HELD:
@@ -393,9 +393,9 @@ def end_again(turn: Turn, holder: Holder, claim: HeldClaim) -> None:
         code, subcode, text = int(VacateCode.JOB_REMOVED), 0, job.text("removereason")
     else:
         if claim.gang is not None and claim.gang.broken:
-            gangs.end_broken(turn, claim.gang)
+            gangs.end_broken(work, claim.gang)
         return
-    turn.order(
+    work.order(
         EndRun(
             node=claim.node,
             claim_id=claim.id,
@@ -409,59 +409,59 @@ def end_again(turn: Turn, holder: Holder, claim: HeldClaim) -> None:
     )
 
 
-def run_refused(turn: Turn, holder: Holder, event: RunRefused) -> None:
+def run_refused(work: Work, holder: Holder, event: RunRefused) -> None:
     """The machine does not want the job after all: the claim is of no use."""
-    job, claim = present(turn, event.run, event.claim_id), holder.claims.get(event.claim_id)
+    job, claim = present(work, event.run, event.claim_id), holder.claims.get(event.claim_id)
     if job is not None:
-        _run_over(turn, job)
-        turn.set(job, CurrentHosts=0, RemoteHost=None)
-        _reject(turn, job, event.refusal or "run refused")
-        holder.pauses.missed(job.id, turn.now)
-        _settle(turn, job)
+        _run_over(work, job)
+        work.set(job, CurrentHosts=0, RemoteHost=None)
+        _reject(work, job, event.refusal or "run refused")
+        holder.pauses.missed(job.id, work.now)
+        _settle(work, job)
     if claim is not None and claim.run == event.run:
         claim.job, claim.run = None, ""
-        give_back(turn, holder, claim)
+        give_back(work, holder, claim)
 
 
-def _reject(turn: Turn, job: Job, why: str) -> None:
+def _reject(work: Work, job: Job, why: str) -> None:
     """Note that a machine does not run the job that it was matched with."""
-    turn.set(job, LastRejMatchTime=int(turn.now), LastRejMatchReason=why)
+    work.set(job, LastRejMatchTime=int(work.now), LastRejMatchReason=why)
 
 
-def _run_over(turn: Turn, job: Job) -> None:
+def _run_over(work: Work, job: Job) -> None:
     """A job has lost its claim. The caller decides about one that was not to leave its machine."""
     if job.run and job.status in LEAVING:
-        turn.move(job, On.RUN_OVER)
+        work.move(job, On.RUN_OVER)
     job.claim_id = job.run = ""
 
 
-def _settle(turn: Turn, job: Job) -> None:
+def _settle(work: Work, job: Job) -> None:
     """What becomes of a job whose run is over without having begun."""
     match job.status:
         case JobStatus.REMOVED:
-            leave_removed(turn, job)
+            leave_removed(work, job)
         case JobStatus.HELD:
-            turn.touch(job)
+            work.touch(job)
         case _:
-            turn.move(job, On.NOT_BEGUN)
+            work.move(job, On.NOT_BEGUN)
 
 
-def run_began(turn: Turn, holder: Holder, event: RunBegan) -> None:
+def run_began(work: Work, holder: Holder, event: RunBegan) -> None:
     """The job's program runs."""
-    job = present(turn, event.run, event.claim_id)
+    job = present(work, event.run, event.claim_id)
     if job is None:
         return
     holder.claims[job.claim_id].confirmed = True
-    _began(turn, holder, job, event.at, event.slot)
+    _began(work, holder, job, event.at, event.slot)
 
 
-def _began(turn: Turn, holder: Holder, job: Job, at: float, slot: str) -> None:
+def _began(work: Work, holder: Holder, job: Job, at: float, slot: str) -> None:
     """The program of the present run runs, or has run. Heard twice, it counts once."""
     if job.ad.cell("jobcurrentstartexecutingdate") is not MISSING:
         return
     holder.pauses.began(job.id.cluster)
-    turn.set(job, NumJobStarts=job.whole("numjobstarts") + 1, JobCurrentStartExecutingDate=int(at))
-    turn.log(job, log.Execute(host=address(holder, job), slot_name=slot, machine=_told_of_machine(holder, job)))
+    work.set(job, NumJobStarts=job.whole("numjobstarts") + 1, JobCurrentStartExecutingDate=int(at))
+    work.log(job, log.Execute(host=address(holder, job), slot_name=slot, machine=_told_of_machine(holder, job)))
 
 
 def _told_of_machine(holder: Holder, job: Job) -> tuple[tuple[str, str], ...]:
@@ -473,39 +473,39 @@ def _told_of_machine(holder: Holder, job: Job) -> tuple[tuple[str, str], ...]:
     return tuple((name, unparse_value(ad.eval(name))) for name in names if name in ad)
 
 
-def run_ended(turn: Turn, holder: Holder, event: RunEnded) -> None:
+def run_ended(work: Work, holder: Holder, event: RunEnded) -> None:
     """The machine reports the end of a run. Said twice, it counts once."""
-    turn.order(Taken(node=event.node, runs=(event.run,)))
+    work.order(Taken(node=event.node, runs=(event.run,)))
     claim = holder.claims.get(event.claim_id)
-    job = present(turn, event.run, event.claim_id)
+    job = present(work, event.run, event.claim_id)
     if job is not None:
-        _job_ended(turn, holder, job, event)
+        _job_ended(work, holder, job, event)
     if claim is not None and claim.run == event.run:
-        _claim_free(turn, holder, claim, event)
+        _claim_free(work, holder, claim, event)
 
 
-def _job_ended(turn: Turn, holder: Holder, job: Job, event: RunEnded) -> None:
+def _job_ended(work: Work, holder: Holder, job: Job, event: RunEnded) -> None:
     if event.started:
-        _began(turn, holder, job, min(event.at, turn.now), job.text("remotehost"))
+        _began(work, holder, job, min(event.at, work.now), job.text("remotehost"))
     take_over(job, event.attributes)
     was_suspended = job.status is JobStatus.SUSPENDED
     if was_suspended:
-        count_suspension(turn, job, int(event.at))
-    count_checkpoints(turn, job, event.checkpoints, event.at)
-    charge(turn, holder, job, event.run, event.at, event.attributes)
-    account_end(turn, job, event)
-    note_error(turn, holder, job, event)
+        count_suspension(work, job, int(event.at))
+    count_checkpoints(work, job, event.checkpoints, event.at)
+    charge(work, holder, job, event.run, event.at, event.attributes)
+    account_end(work, job, event)
+    note_error(work, holder, job, event)
     if event.attributes.get("CellFailed") == LIMIT_EXCEEDED:
-        turn.log(job, log.Generic(text=f"Job was killed: {job.text('cellfailedreason')}"))
-    _end_bookkeeping(turn, job, event)
-    _run_over(turn, job)
+        work.log(job, log.Generic(text=f"Job was killed: {job.text('cellfailedreason')}"))
+    _end_bookkeeping(work, job, event)
+    _run_over(work, job)
     if job.status is JobStatus.REMOVED:
-        leave_removed(turn, job)
+        leave_removed(work, job)
     elif job.status is JobStatus.HELD:
-        turn.log(job, _evicted(event))
-        turn.log(job, log.JobHeld.of)
+        work.log(job, _evicted(event))
+        work.log(job, log.JobHeld.of)
     else:
-        _outcome(turn, holder, job, event)
+        _outcome(work, holder, job, event)
 
 
 def _evicted(event: RunEnded) -> Callable[[ClassAd], log.JobEvicted]:
@@ -513,14 +513,14 @@ def _evicted(event: RunEnded) -> Callable[[ClassAd], log.JobEvicted]:
     return lambda ad: log.JobEvicted.of(ad, reason=event.text, code=event.code, subcode=event.subcode)
 
 
-def _claim_free(turn: Turn, holder: Holder, claim: HeldClaim, event: RunEnded) -> None:
+def _claim_free(work: Work, holder: Holder, claim: HeldClaim, event: RunEnded) -> None:
     move_claim(claim, ClaimOn.RUN_ENDED)
-    claim.job, claim.run, claim.idle_since = None, "", turn.now
+    claim.job, claim.run, claim.idle_since = None, "", work.now
     if _goes_on(event):
-        next_job(turn, holder, claim)
+        next_job(work, holder, claim)
     else:
         # The machine got rid of the job, or of the claim: it says itself when that is over, or else waits for it back.
-        give_back(turn, holder, claim)
+        give_back(work, holder, claim)
 
 
 def _goes_on(event: RunEnded) -> bool:
@@ -534,7 +534,7 @@ def _goes_on(event: RunEnded) -> bool:
     return event.ending != "evict" or (event.started and event.code in _CLAIM_STAYS)
 
 
-def _end_bookkeeping(turn: Turn, job: Job, event: RunEnded) -> None:
+def _end_bookkeeping(work: Work, job: Job, event: RunEnded) -> None:
     wall_s = max(0, int(event.at) - job.whole("shadowbday", int(event.at)))
     slot_s = wall_s * max(1, job.whole("cpusprovisioned", 1))
     sums: dict[str, Any] = {}
@@ -544,7 +544,7 @@ def _end_bookkeeping(turn: Turn, job: Job, event: RunEnded) -> None:
         # What it did is not lost.
         sums["CommittedTime"] = job.whole("committedtime") + wall_s
         sums["CommittedSlotTime"] = _number(job.ad.cell("committedslottime")) + slot_s
-    turn.set(
+    work.set(
         job,
         BytesSent=_number(job.ad.cell("bytessent")) + event.bytes_sent,
         BytesRecvd=_number(job.ad.cell("bytesrecvd")) + event.bytes_received,
@@ -564,31 +564,31 @@ def _number(cell: object) -> float:
     return float(cell) if isinstance(cell, int | float) and not isinstance(cell, bool) else 0.0
 
 
-def _outcome(turn: Turn, holder: Holder, job: Job, event: RunEnded) -> None:
+def _outcome(work: Work, holder: Holder, job: Job, event: RunEnded) -> None:
     match event.ending:
         case "exit":
-            at_exit(turn, holder.system_policy, job, event)
-        case "hold" if (memory_mb := raised_memory(job.ad, event.code, event.subcode, turn.world)) is not None:
-            turn.set(job, RequestMemory=memory_mb)
-            requeue(turn, job, code=event.code, subcode=event.subcode, text=f"{event.text}; next with {memory_mb} MB")
+            at_exit(work, holder.system_policy, job, event)
+        case "hold" if (memory_mb := raised_memory(job.ad, event.code, event.subcode, work.world)) is not None:
+            work.set(job, RequestMemory=memory_mb)
+            requeue(work, job, code=event.code, subcode=event.subcode, text=f"{event.text}; next with {memory_mb} MB")
         case "hold" if event.code == HoldCode.MISSED_DEFERRED_EXECUTION_TIME and has_crontab(job.ad):
             # It runs at its next time.
-            requeue(turn, job, code=VacateCode.JOB_NOT_STARTED, text=event.text)
+            requeue(work, job, code=VacateCode.JOB_NOT_STARTED, text=event.text)
         case "hold":
-            turn.log(job, _evicted(event))
-            hold(turn, job, On.HOLD_MACHINE, code=event.code, subcode=event.subcode, text=event.text)
+            work.log(job, _evicted(event))
+            hold(work, job, On.HOLD_MACHINE, code=event.code, subcode=event.subcode, text=event.text)
             knob = "WANT_HOLD" if event.code == HoldCode.STARTD_HELD_JOB else ""
             slot = job.text("lastremotehost")
             ruling = Ruling(kind=AuditKind.HOLD, actor=event.node, machine=event.node, slot=slot, knob=knob,
                             reason=event.text)  # fmt: skip
-            turn.decided(job, ruling)
+            work.decided(job, ruling)
         case _:
             if not event.started:
-                holder.pauses.missed(job.id, turn.now)
-            requeue(turn, job, code=event.code or VacateCode.STARTER_ERROR, subcode=event.subcode, text=event.text)
+                holder.pauses.missed(job.id, work.now)
+            requeue(work, job, code=event.code or VacateCode.STARTER_ERROR, subcode=event.subcode, text=event.text)
 
 
-def claim_lost(turn: Turn, holder: Holder, event: ClaimLost) -> None:
+def claim_lost(work: Work, holder: Holder, event: ClaimLost) -> None:
     """A claim is over, and with it the run of which no end has been reported."""
     claim = holder.claims.get(event.claim_id)
     if claim is None:
@@ -600,27 +600,27 @@ def claim_lost(turn: Turn, holder: Holder, event: ClaimLost) -> None:
     was_granted = claim.stage is not Stage.ASKED
     move_claim(claim, ClaimOn.LOST)
     del holder.claims[claim.id]
-    (turn.leave_slot if was_granted else turn.drop)(claim)
-    gangs.left(turn, holder, claim, event.reason)
-    job = None if claim.job is None else turn.book.find(claim.job)
+    (work.leave_slot if was_granted else work.drop)(claim)
+    gangs.left(work, holder, claim, event.reason)
+    job = None if claim.job is None else work.book.find(claim.job)
     if job is None or job.claim_id != claim.id:
         return
     was_running = bool(job.run)
     began = job.ad.cell("jobcurrentstartexecutingdate") is not MISSING
     if began:
-        account_lost(turn, job)
-    _run_over(turn, job)
+        account_lost(work, job)
+    _run_over(work, job)
     if not was_running:
-        back_to_idle(turn, job)
+        back_to_idle(work, job)
         return
     if not began:
         # A slot that takes a claim and drops it at once would be asked again at once, for ever.
-        holder.pauses.missed(job.id, turn.now)
-        _reject(turn, job, f"{claim.slot} ended the claim: {event.reason}")
-    turn.set(job, CurrentHosts=0, LastRemoteHost=claim.slot, RemoteHost=None, ShadowBday=None)
+        holder.pauses.missed(job.id, work.now)
+        _reject(work, job, f"{claim.slot} ended the claim: {event.reason}")
+    work.set(job, CurrentHosts=0, LastRemoteHost=claim.slot, RemoteHost=None, ShadowBday=None)
     if job.status in (JobStatus.REMOVED, JobStatus.HELD) or not began:
-        _settle(turn, job)
+        _settle(work, job)
     else:
         code = event.code or VacateCode.RECONNECT_FAILED
         lost = claim.slot if code == VacateCode.RECONNECT_FAILED else ""
-        requeue(turn, job, code=code, text=event.reason, lost=lost)
+        requeue(work, job, code=code, text=event.reason, lost=lost)

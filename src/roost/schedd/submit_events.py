@@ -1,7 +1,7 @@
 """The first event of every job's log, that it was submitted: of a large cluster in parts, while others are served.
 
 What has been told is kept with the part itself, so that a queue that dies goes on where it was. A job to which
-something else happens first is told of before that (`Turn.log_ad`): every job has one such event, before its others.
+something else happens first is told of before that (`Work.log_ad`): every job has one such event, before its others.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from roost.classad.ad import MISSING
 from roost.schedd.book import Cluster
 from roost.schedd.ranges import Ranges
 from roost.schedd.status import JobStatus
-from roost.schedd.turn import Turn, log_paths
+from roost.schedd.work import Work, log_paths
 
 #: Jobs told of in one step of the queue, some 15 ms.
 JOBS_A_STEP: Final = 200
 
 
-def tell_first(turn: Turn, cluster: Cluster) -> None:
+def tell_first(work: Work, cluster: Cluster) -> None:
     """Begin with a cluster that is new; one without a log costs nothing."""
     varies = cluster.plan is not None and "userlog" in cluster.plan.varying
     if not varies and not log_paths(cluster.ad):
@@ -27,9 +27,9 @@ def tell_first(turn: Turn, cluster: Cluster) -> None:
     if first > JOBS_A_STEP:
         first = JOBS_A_STEP
         cluster.told = Ranges()
-        turn.book.untold[cluster.number] = comes_first(cluster)
+        work.book.untold[cluster.number] = comes_first(cluster)
     for proc in range(first):
-        turn.tell_submitted(cluster, proc)
+        work.tell_submitted(cluster, proc)
 
 
 def comes_first(cluster: Cluster) -> bool:
@@ -40,24 +40,24 @@ def comes_first(cluster: Cluster) -> bool:
     return cluster.ad.cell("dagmannodeslog") is not MISSING
 
 
-def tell_more(turn: Turn) -> None:
+def tell_more(work: Work) -> None:
     """Tell of some more jobs; clusters take turns."""
-    number = next(iter(turn.book.untold), None)
+    number = next(iter(work.book.untold), None)
     if number is None:
         return
-    del turn.book.untold[number]
-    cluster = turn.book.clusters.get(number)
+    del work.book.untold[number]
+    cluster = work.book.clusters.get(number)
     if cluster is None or cluster.told is None:
         return
     first = cluster.told.first_absent
     for proc in range(first, min(first + JOBS_A_STEP, cluster.count)):
         # Of those that have left, their end was told, and before it that they were submitted.
         if cluster.statuses[proc] != JobStatus.GONE:
-            turn.tell_submitted(cluster, proc)
+            work.tell_submitted(cluster, proc)
         else:
             cluster.told.add(proc)
     if cluster.told.first_absent < cluster.count:
-        turn.book.untold[number] = comes_first(cluster)
+        work.book.untold[number] = comes_first(cluster)
     else:
-        turn.told_all(cluster)
-        turn.offer()
+        work.told_all(cluster)
+        work.offer()

@@ -4,7 +4,7 @@ Orders about a job go to its run (`run`), those about the machine's own work to 
 machine looks at itself. Whatever happens is carried through to the end before the next thing happens.
 
 A machine may die between any two orders. All that runs on it is gone then, and it begins anew; what it has to tell its
-queue it still knows (`ear`).
+queue it still knows (`queue_link`).
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ from roost.node.host import Host, OfferLeftovers, Out
 from roost.node.host_plan import SlotPlan
 from roost.node.host_slots import Slot as HostSlot
 from roost.node.host_slots import Starter
-from roost.sim.ear import Ear
 from roost.sim.engine import Engine
 from roost.sim.machine_plan import MachinePlan
 from roost.sim.own_work import OwnWork
 from roost.sim.polling import Polling
 from roost.sim.process import Process
+from roost.sim.queue_link import QueueLink
 from roost.sim.run import REPEATED, Run
 from roost.sim.watcher import Watcher
 from roost.startd.draining import DrainOrder, OnCompletion
@@ -76,8 +76,24 @@ class Machine:
     """A machine at work."""
 
     __slots__ = (
-        "_busy", "_chance", "_crashes", "_cut_in", "_cuts", "_pending", "_restless", "alive", "ear", "engine",
-        "exhaustive", "host", "index", "lives", "own_work", "plan", "polling", "watcher",
+        "_busy",
+        "_chance",
+        "_crashes",
+        "_cut_in",
+        "_cuts",
+        "_pending",
+        "_restless",
+        "alive",
+        "engine",
+        "exhaustive",
+        "host",
+        "index",
+        "lives",
+        "own_work",
+        "plan",
+        "polling",
+        "queue_link",
+        "watcher",
     )  # fmt: skip
 
     def __init__(
@@ -111,7 +127,7 @@ class Machine:
         self._crashes = crashes
         self._cut_in: int | None = None
         self.own_work = OwnWork(self)
-        self.ear = Ear(self)
+        self.queue_link = QueueLink(self)
         self.polling = Polling(self)
         self.begin(engine.now)
 
@@ -151,7 +167,7 @@ class Machine:
         if self._chance is not None and self._chance.random() < self._cuts:
             self._cut_in = self._chance.randrange(1, 200)
         self.polling.begin(now)
-        self.ear.begin(now)
+        self.queue_link.begin(now)
 
     def die(self, now: float) -> None:
         """The daemon and everything below it are gone."""
@@ -318,13 +334,13 @@ class Machine:
             case ef.CancelTimer(timer=timer):
                 slot.timers[timer] += 1
             case ef.SendClaimReply():
-                self.ear.claim_reply(slot, effect, now)
+                self.queue_link.claim_reply(slot, effect, now)
                 if effect.accepted and slot.plan.id.is_dynamic:
                     self.watcher.divided(self)
             case ef.SendActivationReply():
-                self.ear.activation_reply(effect)
+                self.queue_link.activation_reply(effect)
             case ef.TellSchedd():
-                self.ear.claim_gone(effect)
+                self.queue_link.claim_gone(effect)
             case ef.SendAliveReply() | OfferLeftovers():
                 # The queue is told with the answer to its sign of life; the matchmaker sees what is left of a slot.
                 return
@@ -338,7 +354,7 @@ class Machine:
             case sef.MakeSandbox():
                 job, done_s = self.watcher.job_of(starter.state.job_ad, starter.kind)
                 slot.run = Run(slot, starter, job, done_s, self._crash_in())
-                self.ear.run_begins(slot, starter, slot.run.process)
+                self.queue_link.run_begins(slot, starter, slot.run.process)
                 self.watcher.run_begun(self, slot, slot.run, now)
             case ef.CheckpointJob():
                 if slot.run is not None:

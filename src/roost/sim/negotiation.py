@@ -2,8 +2,8 @@
 
 The matchmaking cycle of a real pool decides who gets which slot: slots' ads as of their last poll, the queue's idle
 jobs by submitter, priority and autocluster, users' accounts. Where ranks and policy allow it, free slots are asked one
-by one, the best first (`shelf`); else all slots are brought into a table as the collector keeps one. Both give the
-same.
+by one, the best first (`simulated_slots`); else all slots are brought into a table as the collector keeps one. Both
+give the same.
 
 The queue is told which attributes of jobs matching depends on, which jobs got nothing and why, and which policy of the
 pool is in force. A slot that was given away is not given again before its machine offers another claim. When a part of
@@ -41,8 +41,8 @@ from roost.sim.engine import RANK_CYCLE, Engine
 from roost.sim.host import Machine, Slot
 from roost.sim.pool_ads import pool_ad
 from roost.sim.queue import NAME, Queue
-from roost.sim.shelf import LiveShelf, is_free
-from roost.sim.shelf_terms import Terms, terms_of
+from roost.sim.simulated_slot_terms import Terms, terms_of
+from roost.sim.simulated_slots import SimulatedSlots, is_free
 from roost.startd.states import State
 
 #: How long a slot that was given away is kept for who got it, and how soon a cycle follows where there is more, s.
@@ -167,9 +167,9 @@ class Negotiation:
         engine.at(engine.now + interval_s, self._cycle, RANK_CYCLE)
 
     def _take(self, settings: Settings) -> None:
-        self.shelf = LiveShelf(self._place, settings)
-        self.shelf.asked_for = self._withheld
-        self.singly = SingleSlots(self.shelf, settings)
+        self.slot_source = SimulatedSlots(self._place, settings)
+        self.slot_source.asked_for = self._withheld
+        self.singly = SingleSlots(self.slot_source, settings)
         self.settings = settings
         # Where nothing can be preempted, nobody is visited for the sake of slots in use.
         self._settings_singly = replace(settings, consider_preemption=False)
@@ -191,7 +191,7 @@ class Negotiation:
         )
         terms = None if self._preempts else terms_of(self.settings, self.machines)
         self.asks_singly = self._may_be_singly and terms is not None
-        self.shelf.agree(terms or Terms())
+        self.slot_source.agree(terms or Terms())
         # Slots come and go, and are cut anew, without a transition of theirs.
         self._divided = [machine for machine in self.machines if machine.plan.division is not None]
         for slot in slots:
@@ -219,7 +219,7 @@ class Negotiation:
         if draining is not None and draining.start is not None and str(draining.start) not in self._starts:
             self._starts.add(str(draining.start))
             self._tell_significant([slot])
-        self.shelf.look(slot)
+        self.slot_source.look(slot)
         if not self.eager:
             return
         # Whoever has left a slot is not charged for it any more.
@@ -234,7 +234,7 @@ class Negotiation:
 
     def forget(self, machine: Machine) -> None:
         """The machine is dead."""
-        self.shelf.forget(machine)
+        self.slot_source.forget(machine)
 
     def more(self, wait_s: float = AGAIN_S) -> None:
         """More slots or requests are there than a moment ago."""
@@ -260,8 +260,8 @@ class Negotiation:
             return
         for machine in self._divided:
             if machine.alive:
-                self.shelf.catch_up(machine)
-        wanted = self.queue.core.book.has_waiting and (len(self.shelf) > 0 or self._preempts)
+                self.slot_source.catch_up(machine)
+        wanted = self.queue.core.book.has_waiting and (len(self.slot_source) > 0 or self._preempts)
         if not wanted and self.queue.turns == self._turns:
             # As long as nobody begins or ends, priorities move by a rule that the next update makes up for.
             return
@@ -272,7 +272,7 @@ class Negotiation:
         if (self.accounts.updated_at or 0.0) < now - self.interval_s:
             self.accounts.update(self._usage, now - self.interval_s, self.settings)
         if self.asks_singly:
-            self._usage = dict(self.shelf.usage())
+            self._usage = dict(self.slot_source.usage())
         else:
             by_name = self._show(now)
             self._usage = usage_of(self.slots, self.settings, now)
@@ -312,20 +312,20 @@ class Negotiation:
         self._carry_out(plan, by_name, now)
 
     def _negotiate_singly(self, now: float) -> None:
-        shelf = self.shelf
-        shelf.now = now
+        slot_source = self.slot_source
+        slot_source.now = now
         snapshot = Snapshot(
             slots=self.slots,
-            claims=shelf.claims,
-            nodes=shelf.nodes,
+            claims=slot_source.claims,
+            nodes=slot_source.nodes,
             demands=self._demands(now),
             now=now,
             pledges=self._pledged(),
-            shelf=shelf,
+            slot_source=slot_source,
         )
         plan = negotiate(snapshot, settings=self._settings_singly, accounts=self.accounts, memory=self.singly)
         self.evaluations += self.singly.judged_slots
-        self._carry_out(plan, shelf, now)
+        self._carry_out(plan, slot_source, now)
 
     def _carry_out(self, plan: Plan, slots: _Named, now: float) -> None:
         for rejection in plan.rejected.values():
@@ -470,7 +470,7 @@ class Negotiation:
             )
         )
         if self.informs:
-            self.bus.send(f"matcher>{machine.plan.name}", partial(machine.ear.matched, claim.id.text))
+            self.bus.send(f"matcher>{machine.plan.name}", partial(machine.queue_link.matched, claim.id.text))
 
     def _tell(self, event: ev.MatchGiven) -> None:
         # The matchmaker's word takes its time too, so that the slot usually knows of the match before the claim comes.

@@ -2,9 +2,9 @@
 
 A machine polls its slots on a grid: every POLLING_INTERVAL while some slot is claimed, being freed or does backfill, or
 the machine is being drained, else every UPDATE_INTERVAL. If it is exhaustive, every poll of the grid happens. Else
-`quiet` says until when polls cannot matter, and only the first that can happens. Before an event reaches a slot, its
-ad is made that of the last poll of the grid, left out or not. So both ways give the same run; the first is there to
-prove that.
+`quiescence` says until when polls cannot matter, and only the first that can happens. Before an event reaches a slot,
+its ad is made that of the last poll of the grid, left out or not. So both ways give the same run; the first is there
+to prove that.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from roost.classad.values import fold
 from roost.model.slots import SlotKind
 from roost.policy.decision import StepWorld
 from roost.sim.engine import RANK_POLL
-from roost.sim.quiet import quiet_until
+from roost.sim.quiescence import quiescent_until
 from roost.sim.sensors import Loads
 from roost.startd.attributes import OWNED
 from roost.startd.policy_inputs import Inputs
@@ -239,7 +239,7 @@ class Polling:
             latched = {"CpuIsBusy": slot.latches.busy_since is not None}
             clocks = sensors.clocks(slot.plan.id, now, latched)
             reaches = sensors.reaches(slot.plan.id, now)
-            quiet = quiet_until(slot.state, slot.plan.policy, now, clocks, steps, reaches, latch=self._has_busy)
+            quiet = quiescent_until(slot.state, slot.plan.policy, now, clocks, steps, reaches, latch=self._has_busy)
             matters_at, flips_at = min(matters_at, quiet.matters_at), min(flips_at, quiet.flips_at)
             if matters_at <= now:
                 break

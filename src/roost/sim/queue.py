@@ -36,7 +36,7 @@ from roost.sim.queue_clock import QueueClock
 from roost.sim.record import Recorder
 from roost.sim.run import Run
 from roost.sim.sources import Source, clusters_of, past_of
-from roost.sim.starter_quiet import reported_in
+from roost.sim.starter_quiescence import reported_in
 from roost.sim.workload import Job
 
 #: What the queue is called, and the domain of its users where the configuration names none.
@@ -151,7 +151,7 @@ class Queue:
         """Cut it off from all others, or let it hear and be heard again."""
         self.clock.watch_closely()
         for machine in self.machines.values():
-            machine.ear.repeat(self.engine.now)
+            machine.queue_link.repeat(self.engine.now)
         self._muted = muted
         if not muted and self._alive:
             self._ask_machines(ev.BusCameBack())
@@ -332,9 +332,9 @@ class Queue:
         if not self.alive or machine is None:
             return
         if steadily:
-            self.clock.send(effect.node, partial(machine.ear.hear, effect))
+            self.clock.send(effect.node, partial(machine.queue_link.hear, effect))
         else:
-            self.bus.send(f"queue>{effect.node}", partial(machine.ear.hear, effect))
+            self.bus.send(f"queue>{effect.node}", partial(machine.queue_link.hear, effect))
 
     # -- runs ------------------------------------------------------------------------------------------
 

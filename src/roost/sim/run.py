@@ -4,8 +4,8 @@ What comes of an order goes back to the starter's core. The process is measured 
 makes a report.
 
 What cannot matter is left out. The core sets a timer every few seconds for its policy, and every few minutes for a
-report; `starter_quiet` says until when they change nothing, and the timer of the first that may is the only one that
-goes off. Before an event reaches the core, its deadlines are put where they would have been (`catch_up`).
+report; `starter_quiescence` says until when they change nothing, and the timer of the first that may is the only one
+that goes off. Before an event reaches the core, its deadlines are put where they would have been (`catch_up`).
 
 Hooks, prolog and epilog do what `scripts` says. What it does not do: fail to move a file.
 """
@@ -24,7 +24,7 @@ from roost.model.starter import Ending, ExitReport, HookPoint, OrderedBy, Starte
 from roost.node.host_slots import Starter
 from roost.sim.engine import RANK_STARTER
 from roost.sim.process import End, Process
-from roost.sim.starter_quiet import asked_for, poll_matters_at, report_matters_at
+from roost.sim.starter_quiescence import asked_for, poll_matters_at, report_matters_at
 from roost.sim.workload import Job
 from roost.starter.states import State
 
@@ -106,7 +106,7 @@ class Run:
             case ef.StartJob(run=run):
                 self.process.start(now)
                 if run == 1:
-                    self.machine.ear.began(self.slot, self.starter, now)
+                    self.machine.queue_link.began(self.slot, self.starter, now)
                 self.tell(ev.JobStarted(run=run, pid=_PID + run), now)
             case ef.KillProcesses():
                 self.process.kill(now)
@@ -132,24 +132,24 @@ class Run:
             case ef.SuspendProcesses():
                 if self.process.here:
                     self.process.suspend(now)
-                    self.machine.ear.stood_still(self.slot, self.starter, True, now)
+                    self.machine.queue_link.stood_still(self.slot, self.starter, True, now)
             case ef.ContinueProcesses():
                 self.process.resume(now)
-                self.machine.ear.stood_still(self.slot, self.starter, False, now)
+                self.machine.queue_link.stood_still(self.slot, self.starter, False, now)
             case ef.SignalJob(signal=signal):
                 self._signal(signal, now)
             case ef.ReportCheckpoint(checkpoints=number, attributes=attributes):
-                self.machine.ear.saved(self.slot, self.starter, number, attributes, now)
+                self.machine.queue_link.saved(self.slot, self.starter, number, attributes, now)
             case ef.ReportUsage(attributes=attributes):
                 self.reported = attributes
                 if self.machine.watcher.measures(self.process.job):
-                    self.machine.ear.measured(self.slot, self.starter, attributes, now)
+                    self.machine.queue_link.measured(self.slot, self.starter, attributes, now)
 
     def _move(self, what: str, seconds: float, event: ev.StarterEvent, now: float) -> None:
         """Files are moved; the queue hears when that begins and ends, if it takes time or event logs are read."""
-        ear, told = self.machine.ear, seconds > 0 or self.machine.watcher.tells_files
+        link, told = self.machine.queue_link, seconds > 0 or self.machine.watcher.tells_files
         if told:
-            ear.moved(self.slot, self.starter, f"{what}-started", now)
+            link.moved(self.slot, self.starter, f"{what}-started", now)
         self._work += 1
         number = self._work
 
@@ -157,7 +157,7 @@ class Run:
             if number != self._work:
                 return
             if told:
-                ear.moved(self.slot, self.starter, f"{what}-finished", then)
+                link.moved(self.slot, self.starter, f"{what}-finished", then)
             self.tell(event, then)
 
         if seconds <= 0:
@@ -274,7 +274,7 @@ class Run:
 
     def _report(self, report: ExitReport, now: float) -> None:
         cause = report.cause
-        self.machine.ear.ended(self.slot, self.starter, report, now)
+        self.machine.queue_link.ended(self.slot, self.starter, report, now)
         self._finish(
             _OUTCOMES[report.ending],
             None if cause is None else cause.text,
@@ -307,7 +307,7 @@ class Run:
         outcome = "lost" if cause is None else "evicted"
         stays = cause is not None and cause.by is OrderedBy.STARTER
         self._finish(outcome, None if cause is None else cause.text, True, now, stays=stays)
-        self.machine.ear.lost(self.slot, self.starter, now)
+        self.machine.queue_link.lost(self.slot, self.starter, now)
         self.machine.starter_lost(self.slot, self.starter, now)
 
     def vanish(self, now: float, outcome: str = "lost") -> None:

@@ -151,7 +151,7 @@ class World:
             self.machines.append(machine)
             self.queue.machines[each.name] = machine
             if self.bus.faulty:
-                machine.ear.repeat(plan.start)
+                machine.queue_link.repeat(plan.start)
         self.beside = None
         if plan.beside is not None:
             self.beside = Beside(self.queue, self._machine(plan.beside, len(self.machines)))
@@ -277,7 +277,7 @@ class World:
         """A machine's daemon starts after it died."""
         self.queue.clock.watch_closely()
         machine.begin(now)
-        machine.ear.repeat(now)
+        machine.queue_link.repeat(now)
 
     def reconfigure(self, pattern: Pattern, now: float) -> None:
         """The daemons that no machine has, queue, matchmaker and defragmentation, read their configuration anew."""

@@ -30,7 +30,7 @@ PLAIN = {
 }  # fmt: skip
 
 
-class Words(Generator):
+class Dictionary(Generator):
     """Expressions over few names, so that references meet."""
 
     def _name(self) -> str:
@@ -78,7 +78,7 @@ class Pool:
 
     def __init__(self, seed: int, rows: int) -> None:
         self.rng = Random(seed)
-        self.words = Words(self.rng)
+        self.words = Dictionary(self.rng)
         #: For each name, the cells it may have: few kinds, so that columns are of one kind, mixed, or odd.
         self.choices = {name: self._choices() for name in NAMES}
         self.ads: dict[int, ClassAd] = {key: self.ad() for key in range(rows)}

@@ -31,7 +31,7 @@ from roost.classad.vector.kinds import (
     REAL,
     STRING,
     Array,
-    Words,
+    Dictionary,
     kind_of,
     value_of,
 )
@@ -39,7 +39,7 @@ from roost.classad.vector.vectors import Vector
 
 #: A column becomes dense when more than one row in so many has the attribute.
 SPARSE_SHARE: Final = 16
-#: Words no row uses any more are dropped when there are more than twice as many as rows, and so many besides.
+#: Strings no row uses any more are dropped when there are more than twice as many as rows, and so many besides.
 UNUSED_WORDS_MAX: Final = 64
 
 _PAYLOADS: Final = {BOOL: ("bools", "?"), INT: ("ints", "i8"), REAL: ("reals", "f8")}
@@ -70,7 +70,7 @@ class Column:
         self.ints: Array | None = None
         self.reals: Array | None = None
         self.codes: Array | None = None
-        self.words = Words([])
+        self.words = Dictionary([])
         #: Code of each word: by the text of a string, the tree of an expression, the identity of anything else.
         self.index: dict[Any, int] = {}
         self._vector: Vector | None = None
@@ -181,7 +181,7 @@ class Column:
         coded = np.isin(self.kinds, list(CODED))
         used, dense = np.unique(self.codes[coded], return_inverse=True)
         kept = [self.words.values[code] for code in used.tolist()]
-        self.words = Words([])
+        self.words = Dictionary([])
         self.index = {}
         for cell in kept:
             self._code(cell)

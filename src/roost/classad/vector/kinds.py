@@ -52,7 +52,7 @@ KINDS: Final = len(Kind)
 #: The kind of a vector whose cells differ in kind.
 MIXED: Final = 255
 
-#: Kinds whose cells are codes into a `Words`.
+#: Kinds whose cells are codes into a `Dictionary`.
 CODED: Final = frozenset((STRING, OTHER, DEFER, EXPR))
 
 
@@ -97,7 +97,7 @@ def is_plain(value: object) -> bool:
     return not isinstance(value, Expr | ClassAd)
 
 
-class Words:
+class Dictionary:
     """The distinct strings (and other objects) of a column; cells hold positions in `values`.
 
     Only ever grows, so that codes taken earlier stay good. The indexes are made when first asked for.

@@ -23,7 +23,7 @@ from roost.classad.evaluation import evaluate
 from roost.classad.expr import Expr
 from roost.classad.values import UNDEFINED, Value, fold
 from roost.classad.vector.columns import Column
-from roost.classad.vector.kinds import ABSENT, CODED, DEFERRED, EXPR, Array, Words
+from roost.classad.vector.kinds import ABSENT, CODED, DEFERRED, EXPR, Array, Dictionary
 from roost.classad.vector.kinds import MISSING as ABSENT_CELL
 from roost.classad.vector.logic import replaced
 from roost.classad.vector.memory import Entry, Memory, Rows, grouped
@@ -308,7 +308,7 @@ def _tight(cells: Vector) -> Vector:
         return cells
     used, dense = np.unique(np.minimum(codes, len(words.values) - 1), return_inverse=True)
     tight = Vector(
-        cells.size, cells.kind, present=cells.present, words=Words([words.values[at] for at in used.tolist()])
+        cells.size, cells.kind, present=cells.present, words=Dictionary([words.values[at] for at in used.tolist()])
     )
     for name in ("kinds", *PAYLOADS):
         setattr(tight, name, getattr(cells, name))

@@ -25,8 +25,8 @@ from roost.classad.vector.kinds import (
     REAL,
     UNDEF,
     Array,
+    Dictionary,
     Marker,
-    Words,
     kind_of,
     value_of,
 )
@@ -48,7 +48,7 @@ class Vector:
         ints: Array | None = None,
         reals: Array | None = None,
         codes: Array | None = None,
-        words: Words | None = None,
+        words: Dictionary | None = None,
     ) -> None:
         self.size = size
         #: The kind of all rows, or MIXED.
@@ -241,7 +241,7 @@ class _CodeBook:
     """Joins the words of several vectors."""
 
     def __init__(self) -> None:
-        self.words: Words | None = None
+        self.words: Dictionary | None = None
         self._index: dict[str, int] | None = None
 
     def translate(self, vector: Vector) -> Array:
@@ -255,7 +255,7 @@ class _CodeBook:
             return codes
         if self._index is None:
             # A list of its own: that of the first vector belongs to a column.
-            self.words = Words(list(self.words.values))
+            self.words = Dictionary(list(self.words.values))
             self._index = {value: code for code, value in enumerate(self.words.values) if value.__class__ is str}
         values, index = self.words.values, self._index
         mapped = np.zeros(max(1, len(words.values)), np.int32)
@@ -294,7 +294,7 @@ def gather(values: Sequence[Operand], codes: Array | None) -> Vector:
                 index[name] = len(words)
                 words.append(value)
             places.append(index[name])
-        out.words = Words(words)
+        out.words = Dictionary(words)
         out.codes = _spread(np.array(places, np.int32), codes)
     return out
 

@@ -150,7 +150,7 @@ class Task(NamedTuple):
 
 
 @dataclass(slots=True)
-class Floor:
+class PoolHosts:
     """The machines of the pool as hosts of the cell."""
 
     seats: dict[str, list[Seat]] = field(default_factory=dict)
@@ -248,7 +248,7 @@ def _cycle(
     active: ActiveCell, snapshot: Snapshot, groups: Groups, significant: Sequence[str], suspensions: Suspensions
 ) -> Steps[Matches]:
     hosts = Hosts(active.cell, active.instances)
-    found = yield from floor(snapshot, hosts)
+    found = yield from pool_hosts(snapshot, hosts)
     reader, verdicts = Reader(active.cell, groups), _Verdicts(snapshot, found, significant)
     wanted: list[_Wanted] = []
     apart: dict[tuple[str, int], str] = {}
@@ -279,9 +279,9 @@ def _cycle(
     return _plan(active, snapshot, found, plan, jobs, starts, apart, clusters, orders)
 
 
-def _orders(floor: Floor, plan: Plan, suspensions: Suspensions, now: float) -> tuple[Order, ...]:
+def _orders(pool: PoolHosts, plan: Plan, suspensions: Suspensions, now: float) -> tuple[Order, ...]:
     # A parallel job is suspended where its master is.
-    masters = (some[0] for some in floor.jobs())
+    masters = (some[0] for some in pool.jobs())
     pairs = [(each, causes) for each, causes in zip(masters, plan.suspenders, strict=True) if each.slot]
     places = [Place(each.slot, each.slot_ad, instance_of(each.ad)) for each, _ in pairs]
     return tuple(suspensions.orders(places, [causes for _, causes in pairs], now))
@@ -290,9 +290,9 @@ def _orders(floor: Floor, plan: Plan, suspensions: Suspensions, now: float) -> t
 # -- machines ---------------------------------------------------------------------------------------------------------
 
 
-def floor(snapshot: Snapshot, hosts: Hosts) -> Steps[Floor]:
+def pool_hosts(snapshot: Snapshot, hosts: Hosts) -> Steps[PoolHosts]:
     """Look at all slots."""
-    found, table = Floor(), snapshot.slots
+    found, table = PoolHosts(), snapshot.slots
     for row, name in enumerate(map(str, table.keys())):
         if row % _STEP == 0:
             yield
@@ -317,14 +317,14 @@ def floor(snapshot: Snapshot, hosts: Hosts) -> Steps[Floor]:
 class _Verdicts:
     """Which hosts' machines refuse a job; jobs that machines cannot tell apart are asked for once."""
 
-    def __init__(self, snapshot: Snapshot, floor: Floor, significant: Sequence[str]) -> None:
+    def __init__(self, snapshot: Snapshot, pool: PoolHosts, significant: Sequence[str]) -> None:
         self._snapshot, self._kinds = snapshot, Autoclusters(significant)
         size = len(snapshot.slots)
-        self._names = [host for host, seats in floor.seats.items() if seats]
+        self._names = [host for host, seats in pool.seats.items() if seats]
         #: Row to the place of its host in the names, -1 for a slot that is not to be given away.
         self._hosts = np.full(size, -1, np.int64)
         for place, host in enumerate(self._names):
-            for seat in floor.seats[host]:
+            for seat in pool.seats[host]:
                 self._hosts[seat.row] = place
         self._known: dict[int, tuple[np.ndarray, frozenset[str]]] = {}
 
@@ -349,7 +349,7 @@ class _Verdicts:
 def cell_snapshot(
     active: ActiveCell,
     snapshot: Snapshot,
-    floor: Floor,
+    pool: PoolHosts,
     suspensions: Suspensions,
     pending: Sequence[PendingJob] = (),
     clusters: dict[tuple[str, int], int] | None = None,
@@ -357,7 +357,7 @@ def cell_snapshot(
     """What the run sees; `clusters` has the numbers of waiting jobs by queue and cluster, and gets those that run."""
     numbers = {} if clusters is None else clusters
     tasks: list[RunningTask] = []
-    for place, some in enumerate(floor.jobs()):
+    for place, some in enumerate(pool.jobs()):
         master = some[0]
         number = numbers.setdefault(cluster_of(master.ad), len(numbers) + len(pending) + 1)
         letters = suspensions.letters(master.slot, master.slot_ad) if master.slot else ""
@@ -366,12 +366,12 @@ def cell_snapshot(
         cell=active.cell,
         instances=(
             *active.instances,
-            *_orphans(active, [grant.instance for each in floor.tasks for grant in grants_of(each.ad)]),
+            *_orphans(active, [grant.instance for each in pool.tasks for grant in grants_of(each.ad)]),
         ),
         reports={
             # A machine that is away for too long has no ads any more.
             host: HostReport(time=snapshot.now, values=load_values(ad, active.cell.complexes))
-            for host, ad in floor.machines.items()
+            for host, ad in pool.machines.items()
         },
         now=snapshot.now,
         local_time=_EPOCH + datetime.timedelta(seconds=snapshot.now + snapshot.zone_offset_s),
@@ -380,7 +380,7 @@ def cell_snapshot(
         threshold_times=suspensions.threshold_times,
         pending=tuple(pending),
         usage=used_by_account(active.usage, active.cell, snapshot.now),
-        seats={host: sum(seat.room for seat in seats) for host, seats in floor.seats.items()},
+        seats={host: sum(seat.room for seat in seats) for host, seats in pool.seats.items()},
     )
 
 
@@ -436,7 +436,7 @@ def _pending(number: int, request: Request, reader: Reader, verdicts: _Verdicts,
 def _starts(
     active: ActiveCell,
     snapshot: Snapshot,
-    floor: Floor,
+    pool: PoolHosts,
     plan: Plan,
     jobs: Mapping[int, _Wanted],
     pending: Sequence[PendingJob],
@@ -448,7 +448,7 @@ def _starts(
     by_number = {job.number: job for job in pending}
     for dispatch in plan.dispatches:
         each, job = jobs[dispatch.job], by_number[dispatch.job]
-        taken = _taken(dispatch, floor, given, each.request.ad, verdicts)
+        taken = _taken(dispatch, pool, given, each.request.ad, verdicts)
         if taken is None:
             yield dispatch.job, None
             continue
@@ -500,7 +500,7 @@ def _starts(
 
 
 def _taken(
-    dispatch: Dispatch, floor: Floor, given: set[str], ad: ClassAd, verdicts: _Verdicts
+    dispatch: Dispatch, pool: PoolHosts, given: set[str], ad: ClassAd, verdicts: _Verdicts
 ) -> list[tuple[Seat, list[Grant]]] | None:
     """Seats for all slots of a dispatch, each with what is granted there, the master's first; None if some lack."""
     by_host: dict[str, list[Grant]] = {}
@@ -508,7 +508,7 @@ def _taken(
         by_host.setdefault(host_of(grant.instance), []).append(grant)
     found: list[tuple[Seat, list[Grant]]] = []
     for host, grants in by_host.items():
-        seats = (one for one in floor.seats.get(host, ()) if one.slot not in given and verdicts.takes(ad, one))
+        seats = (one for one in pool.seats.get(host, ()) if one.slot not in given and verdicts.takes(ad, one))
         while grants:
             seat = next(seats, None)
             if seat is None:
@@ -535,7 +535,7 @@ def _split(grants: list[Grant], slots: int) -> tuple[list[Grant], list[Grant]]:
 def _plan(
     active: ActiveCell,
     snapshot: Snapshot,
-    floor: Floor,
+    pool: PoolHosts,
     plan: Plan | None,
     jobs: Mapping[int, _Wanted],
     starts: Iterator[tuple[int, Match | None]] | tuple[()],
@@ -571,14 +571,14 @@ def _plan(
         rejected=rejected,
         record={
             "slots": len(snapshot.slots),
-            "available": sum(len(seats) for seats in floor.seats.values()),
+            "available": sum(len(seats) for seats in pool.seats.values()),
             "submitters": len(snapshot.demands),
             "requests": len(jobs),
             "matches": len(matches),
             "rejected": len(rejected),
             "cell_revision": active.revision,
             "queue_instances": len(active.instances),
-            "tasks": len(floor.tasks),
+            "tasks": len(pool.tasks),
         },
         trail=record,
     )

@@ -9,7 +9,7 @@ from roost.base.records import dataclass
 from roost.gridengine.complex import Complex
 from roost.gridengine.host import GLOBAL
 from roost.gridengine.instances import QueueInstance
-from roost.gridengine.pool.cycle import ActiveCell, cell_snapshot, floor
+from roost.gridengine.pool.cycle import ActiveCell, cell_snapshot, pool_hosts
 from roost.gridengine.pool.hosts import Hosts
 from roost.gridengine.pool.suspensions import Suspensions
 from roost.gridengine.scheduling import HostReport, run
@@ -41,7 +41,7 @@ def instance_rows(
     active: ActiveCell, snapshot: Snapshot, suspensions: Suspensions | None = None
 ) -> tuple[InstanceRow, ...]:
     """All instances, in the order of queues and their hosts; raise `NotScheduled` as a run does."""
-    found = at_once(floor(snapshot, Hosts(active.cell, active.instances)))
+    found = at_once(pool_hosts(snapshot, Hosts(active.cell, active.instances)))
     told = cell_snapshot(active, snapshot, found, suspensions or Suspensions())
     plan = run(told)
     used: dict[str, int] = {}
@@ -107,7 +107,7 @@ class HostRow:
 
 def host_rows(active: ActiveCell, snapshot: Snapshot, suspensions: Suspensions | None = None) -> tuple[HostRow, ...]:
     """`global` and all hosts of the cell, by name."""
-    found = at_once(floor(snapshot, Hosts(active.cell, active.instances)))
+    found = at_once(pool_hosts(snapshot, Hosts(active.cell, active.instances)))
     told = cell_snapshot(active, snapshot, found, suspensions or Suspensions())
     loads = Loads(told)
     ledger = Ledger(told, loads)

@@ -61,7 +61,7 @@ USAGE_GAP_S: Final = 1.0
 _GROUPS_KEPT: Final = 4096
 
 
-class CellDesk:
+class PoolCell:
     """The cell of the pool, as far as the central manager has it."""
 
     def __init__(self, daemon: CentralDaemon) -> None:
@@ -289,7 +289,7 @@ class CellDesk:
                 # What the queue says next may be older, and is then looked at once more.
                 revision, states = found.revision, states_digest(found.states)
             self._kept[queue] = revision, states
-            self._daemon.pace.interval_max_s = found.cell.scheduler.schedule_interval.number
+            self._daemon.cycle_timer.interval_max_s = found.cell.scheduler.schedule_interval.number
             _log.info("the pool runs by the cell of %s, revision %d", queue, found.revision)
             self.suspensions.any = True
 

@@ -25,7 +25,7 @@ from roost.defrag.policy import is_wanted
 from roost.model.digests import digest
 from roost.negotiator.settings import intervals_from
 from roost.negotiator.snapshot import Plan, Pledge, Snapshot, SubmitterDemand
-from roost.negotiator.timing import Pace, Wish
+from roost.negotiator.timing import CycleTimer, Wish
 from roost.runtime.bus.budget import time_max_of
 from roost.runtime.bus.client import Bus
 from roost.runtime.bus.lanes import Lanes
@@ -33,7 +33,7 @@ from roost.runtime.causes import bracketed
 from roost.runtime.central.answers import CentralAnswers
 from roost.runtime.central.audit import CentralAudit
 from roost.runtime.central.bookings import Bookings, in_parts
-from roost.runtime.central.cell import CellDesk
+from roost.runtime.central.cell import PoolCell
 from roost.runtime.central.defragmenter import Defragmenter
 from roost.runtime.central.matchmaker import ACCOUNTS_EVERY_S, Matchmaker
 from roost.runtime.daemon_ads import central_identity
@@ -81,7 +81,7 @@ class CentralDaemon:
         self.started_at = self.clock.now()
         self.table = AdTable(config.get_float("CLASSAD_LIFETIME", LIFETIME_S))
         try:
-            self.pace = Pace(intervals_from(config))
+            self.cycle_timer = CycleTimer(intervals_from(config))
             self.matchmaker = Matchmaker(config, context.home.run / "priorities.json", context.home.log)
         except ConfigError as error:
             raise ConfigurationRefused(str(error)) from error
@@ -91,7 +91,7 @@ class CentralDaemon:
         self.lanes = Lanes(bus, self.answers.on_ask)
         self.request_time_max_s = time_max_of(config)
         self.bookings = Bookings()
-        self.cell = CellDesk(self)
+        self.cell = PoolCell(self)
         context.home.note_shortcoming(context.role, "")
         self.cell.configure(config)
         self.deciding = Deciding()
@@ -155,7 +155,7 @@ class CentralDaemon:
         self.request_time_max_s = time_max_of(config)
         self.table.lifetime_s = config.get_float("CLASSAD_LIFETIME", LIFETIME_S)
         self.cell.configure(config)
-        self.pace.intervals = intervals
+        self.cycle_timer.intervals = intervals
         self.informs = config.get_bool("NEGOTIATOR_INFORM_STARTD", False, subsys="NEGOTIATOR")
         if self.defragmenter is not None:
             self.defragmenter.reconfigure(config)
@@ -264,7 +264,7 @@ class CentralDaemon:
 
     def want(self, wish: Wish) -> None:
         """Something asks for a cycle of the matchmaker."""
-        self.pace.want(wish)
+        self.cycle_timer.want(wish)
         self._wanted.set()
 
     def _daemons(self, message: m.DaemonAds, sender: str) -> None:
@@ -300,17 +300,17 @@ class CentralDaemon:
     async def _cycles(self) -> None:
         ended = -math.inf
         while True:
-            while (left := self.pace.due() - asyncio.get_running_loop().time()) > 0:
+            while (left := self.cycle_timer.due() - asyncio.get_running_loop().time()) > 0:
                 with contextlib.suppress(TimeoutError):
                     await asyncio.wait_for(self._wanted.wait(), left)
                 self._wanted.clear()
             await self._slots_heard()
             if asyncio.get_running_loop().time() - ended < QUIET_S:
                 await asyncio.sleep(GATHER_S)
-            self.pace.begin(asyncio.get_running_loop().time())
+            self.cycle_timer.begin(asyncio.get_running_loop().time())
             await self._cycle()
             ended = asyncio.get_running_loop().time()
-            self.pace.end(ended)
+            self.cycle_timer.end(ended)
 
     async def _slots_heard(self) -> None:
         """Wait for slots whose claims are over: a job that had to leave one is matched with that one in view."""

@@ -52,7 +52,7 @@ _CLAIM_CLOCKS: Final = {
 }
 
 
-class Quiet(NamedTuple):
+class Quiescence(NamedTuple):
     """How long a slot is left as it is."""
 
     #: Polls change nothing of it before this instant, epoch s; the instant of the look if that is not known.
@@ -61,7 +61,7 @@ class Quiet(NamedTuple):
     flips_at: float = math.inf
 
 
-def quiet_until(
+def quiescent_until(
     state: SlotState,
     policy: SlotPolicy,
     now: float,
@@ -70,12 +70,12 @@ def quiet_until(
     reaches: Mapping[str, Reach],
     *,
     latch: bool = False,
-) -> Quiet:
+) -> Quiescence:
     """Until when polls leave the slot as it is; with `latch` also until when CpuBusy keeps its value."""
     if state.deleted:
-        return Quiet(math.inf)
+        return Quiescence(math.inf)
     if _is_restless(state, policy):
-        return Quiet(now)
+        return Quiescence(now)
     quiet = _Look(state, policy, now, clocks, steps, reaches)
     flips_at = quiet.reading("CpuBusy", None, False).until if latch else math.inf
     until = min(quiet.checkpoint(), quiet.deadlines())
@@ -83,7 +83,7 @@ def quiet_until(
         if until <= now:
             break
         until = min(until, quiet.row(row, until))
-    return Quiet(until, flips_at)
+    return Quiescence(until, flips_at)
 
 
 def _is_restless(state: SlotState, policy: SlotPolicy) -> bool:

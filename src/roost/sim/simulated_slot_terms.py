@@ -1,4 +1,4 @@
-"""Whether the slots of simulated machines may be asked one by one (`shelf`), and what may be remembered of them then.
+"""Whether the slots of simulated machines may be asked one by one (`simulated_slots`), and what may be remembered then.
 
 Their ranks must be those of their last transition: not what sensors, the clock or chance decide. No policy discards
 slots, for that would have to be found out of all of them, and none shrinks with each match.
@@ -48,7 +48,7 @@ def terms_of(settings: Settings, machines: Iterable[Machine]) -> Terms | None:
     if any((policy.startd_only, policy.audit, settings.slot_constraint, settings.pool_size_constraint)):
         return None
     if settings.ceilings:
-        # They count users; the shelf knows submitters.
+        # They count users; the slot source knows submitters.
         return None
     own = [each for each in (settings.pre_job_rank, settings.post_job_rank) if each is not None]
     kinds = {

@@ -26,7 +26,7 @@ from roost.negotiator.view import SlotView, charged_for, weight_of
 from roost.node.host_plan import SlotPlan
 from roost.policy.decision import StepWorld
 from roost.sim.host import Machine, Slot
-from roost.sim.shelf_terms import Terms, expressions_in, refuses_with_owner
+from roost.sim.simulated_slot_terms import Terms, expressions_in, refuses_with_owner
 from roost.startd.attributes import is_offered, overlay, requirements
 from roost.startd.policy_inputs import SlotPolicy
 from roost.startd.states import BACKFILL, BACKFILL_BUSY, State
@@ -71,7 +71,7 @@ def is_free(slot: Slot) -> bool:
 
 @dataclass(slots=True, eq=False)
 class _Row:
-    """A slot on the shelf."""
+    """A slot of the source."""
 
     slot: Slot
     place: _Place
@@ -103,7 +103,7 @@ class _Claims(Mapping[str, str]):
         return len(self._rows)
 
 
-class LiveShelf:
+class SimulatedSlots:
     """See the module."""
 
     def __init__(self, place: Mapping[int, int], settings: Settings) -> None:
@@ -306,7 +306,7 @@ class LiveShelf:
     # -- what a cycle asks -------------------------------------------------------------------------------
 
     def view(self) -> SlotView:
-        """See `Shelf`."""
+        """See `SlotSource`."""
         size = len(self._rows)
         if len(self._nobody) != size:
             self._nobody, self._no_holder = np.zeros(size, bool), np.full(size, -1, np.int32)
@@ -327,15 +327,15 @@ class LiveShelf:
         )
 
     def usage(self) -> Mapping[str, tuple[float, int]]:
-        """See `Shelf`."""
+        """See `SlotSource`."""
         return self._usage
 
     def licences(self) -> Iterable[str]:
-        """See `Shelf`."""
+        """See `SlotSource`."""
         return self._licences.values()
 
     def ad(self, row: int) -> ClassAd | None:
-        """See `Shelf`: the slot's ad as of its last poll."""
+        """See `SlotSource`: the slot's ad as of its last poll."""
         found = self._rows[row]
         if found is None or found.slot.state.claim.id.text in self.asked_for:
             return None
@@ -346,29 +346,29 @@ class LiveShelf:
         return ad
 
     def rows(self) -> Iterator[int]:
-        """See `Shelf`."""
+        """See `SlotSource`."""
         return map(_row_of, self._free)
 
     def ranks(self, row: int) -> tuple[float, float]:
-        """See `Shelf`."""
+        """See `SlotSource`."""
         found = self._rows[row]
         assert found is not None and found.offer is not None
         return -found.offer[0], -found.offer[1]
 
     def place(self, row: int) -> tuple[int, ...]:
-        """See `Shelf`."""
+        """See `SlotSource`."""
         found = self._rows[row]
         assert found is not None and found.offer is not None
         return found.offer[2]
 
     def leaves_ranks(self, ad: ClassAd) -> bool:
-        """See `Shelf`."""
+        """See `SlotSource`."""
         if not self._terms.say.isdisjoint(ad.cells):
             return False
         return ad.chained is None or self.leaves_ranks(ad.chained)
 
     def refusal(self, row: int, key: Key) -> int | None:
-        """See `Shelf`."""
+        """See `SlotSource`."""
         found = self._rows[row]
         if found is None:
             return None
@@ -379,7 +379,7 @@ class LiveShelf:
         return known[1] if known[0] == found.slot.machine.polling.polled_at else None
 
     def refuse(self, row: int, key: Key, verdict: int) -> None:
-        """See `Shelf`."""
+        """See `SlotSource`."""
         found = self._rows[row]
         if found is not None and not self._is_unsteady(found.slot.plan.policy):
             found.slot.rejected[key] = found.slot.machine.polling.polled_at, verdict

@@ -1,6 +1,6 @@
 """One event's work on a queue: what it changes, and all that is to come out of it.
 
-A `Turn` lives for one step. It collects which jobs have changed, and turns that into changes to be kept at the end, so
+A `Work` lives for one step. It collects which jobs have changed, and turns that into changes to be kept at the end, so
 that a job that changed five times is written once.
 """
 
@@ -47,7 +47,7 @@ NO_MAPS: Final[Mapping[str, Mapping[str, str]]] = {}
 PLAIN: Final = frozenset((int, float, str, bool))
 
 
-class Turn:
+class Work:
     """A step in progress."""
 
     __slots__ = (

@@ -39,8 +39,8 @@ LOOK_S: Final = 1.0
 _QUEUE: Final = "sim"
 
 
-class Ear:
-    """The ear of one machine for its queue, and its mouth."""
+class QueueLink:
+    """The link of one machine to its queue."""
 
     __slots__ = ("_answered", "_generation", "_reconnected", "_running", "machine", "reports")
 
@@ -287,4 +287,4 @@ class Ear:
         self._say(report)
 
 
-__all__ = ["Ear"]
+__all__ = ["QueueLink"]
