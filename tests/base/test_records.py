@@ -214,3 +214,14 @@ def test_records_may_have_room_for_more() -> None:
     assert records.replace(found, texts=()).count == 1
     with pytest.raises(FrozenInstanceError):
         found.more = 2  # type: ignore[misc]
+
+
+def test_fields_know_their_types() -> None:
+    """Where they did not, nothing of an audit record counted as a text, and all of it was dropped on its way."""
+    told = [{each.name: each.type for each in dataclasses.fields(kind)} for kind in (Late, Usual)]
+    assert told[0] == told[1] == {"number": "int", "words": "tuple[str, ...]", "span": "tuple[int, int]"}
+    assert {each.name: each.type for each in dataclasses.fields(Grown)} == {
+        **told[0],
+        "more": "list[int]",
+        "seen": "int",
+    }

@@ -38,3 +38,21 @@ def test_a_daemon_does_not_outlive_work_that_must_go_on(
     assert given_up == [True] * (end == "fails")
     told = ["internal error: matchmaking failed; the daemon starts again"] * (end == "fails")
     assert [record.getMessage() for record in caplog.records] == told
+
+
+def test_a_daemon_does_not_outlive_a_timer_that_failed(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The slot whose timer it was could be half changed, and the daemon went on."""
+    given_up: list[bool] = []
+    monkeypatch.setattr(role, "give_up", lambda: given_up.append(True))
+
+    async def work() -> None:
+        loop = asyncio.get_running_loop()
+        loop.set_exception_handler(role._callback_failed)
+        loop.call_later(0, [].pop)
+        await asyncio.sleep(0.01)
+
+    with caplog.at_level(logging.ERROR):
+        asyncio.run(work())
+    assert given_up == [True] and "the daemon starts again" in caplog.text

@@ -282,9 +282,12 @@ class _Fields:
         import dataclasses
 
         shape: Shape = owner.__record_shape__  # type: ignore[attr-defined]
+        annotations: dict[str, Any] = {}
+        for each in reversed(owner.__mro__):
+            annotations |= each.__dict__.get("__annotations__", {})  # noqa: RUF063  (as above)
         made: Any = dataclasses.make_dataclass(
             owner.__name__,
-            [(name, Any, _standard(told)) for name, told in shape.fields.items()],
+            [(name, annotations[name], _standard(told)) for name, told in shape.fields.items()],
             kw_only=True,
         )
         found: dict[str, Any] = made.__dataclass_fields__

@@ -115,6 +115,7 @@ async def _run(context: RoleContext, make: Make, tell: Callable[[str], None]) ->
     daemon = make(context, config, bus)
     wanted: asyncio.Queue[Ending | None] = asyncio.Queue()
     loop = asyncio.get_running_loop()
+    loop.set_exception_handler(_callback_failed)
     loop.set_default_executor(ThreadPoolExecutor(THREADS, thread_name_prefix="work"))
     for number, ending in (
         (signal.SIGTERM, Ending.GRACEFUL),
@@ -164,6 +165,15 @@ def _ended(task: asyncio.Task[Any]) -> None:
     if not task.cancelled() and (failure := task.exception()) is not None:
         _log.critical("internal error: %s failed; the daemon starts again", task.get_name(), exc_info=failure)
         give_up()
+
+
+def _callback_failed(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+    """A timer or another callback failed within a step, so that what is in memory may be half changed."""
+    if "handle" not in context or not isinstance(context.get("exception"), Exception):
+        loop.default_exception_handler(context)
+        return
+    _log.critical("internal error: %s; the daemon starts again", context["message"], exc_info=context["exception"])
+    give_up()
 
 
 def give_up() -> NoReturn:

@@ -14,8 +14,7 @@ from roost.wire.errors import WireError
 DETAIL_MAX: Final = 32_000
 
 _FIELDS: Final = tuple(each for each in dataclasses.fields(AuditRecord))
-#: What annotations say: the fields of records do not know their types.
-_TEXTS: Final = tuple(each.name for each in _FIELDS if AuditRecord.__annotations__[each.name] == "str")
+_TEXTS: Final = tuple(each.name for each in _FIELDS if each.type == "str")
 _DEFAULTS: Final = dict.fromkeys(_TEXTS, "") | {"effect": Effect.DONE, "count": 1, "samples": (), "detail": {}}
 
 

@@ -33,13 +33,23 @@ def make_tmpdir(base: Path, name: str, listed: Path, owner: Account | None) -> P
             raise _failed(path, problem) from problem
         try:
             if owner is not None and os.geteuid() == 0:
-                os.chown(path, owner.uid, owner.gid, follow_symlinks=False)
+                _give(path, owner)
             write_whole(listed, os.fsencode(path))
         except OSError as problem:
             path.rmdir()
             raise _failed(path, problem) from problem
         return path
     raise SandboxFailed(f"cannot make {base / name}, the TMPDIR of the job: remove what earlier jobs left there")
+
+
+def _give(path: Path, owner: Account) -> None:
+    """Give away a directory that was just made, and nothing that was put into its place."""
+    directory = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    try:
+        if os.fstat(directory).st_uid == os.geteuid():
+            os.fchown(directory, owner.uid, owner.gid)
+    finally:
+        os.close(directory)
 
 
 def _failed(path: Path, problem: OSError) -> SandboxFailed:
