@@ -310,6 +310,8 @@ def test_a_process_that_was_stopped_is_named_by_the_status_of_daemons(start: Cal
     pid = pool.pid(role)
     os.kill(pid, signal.SIGSTOP)
     try:
+        # It may go on for a moment.
+        eventually(lambda: Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "T", "the stop")
         told = pool("status", "--daemons", status=1)
         assert f"stopped by a signal, answers nothing; `kill -CONT {pid}` continues it" in told
         assert role in json.loads(pool("status", "--daemons", "--json", status=1))["problems"]
