@@ -67,4 +67,4 @@ def test_each_run_is_written_once_over_kills(start: Callable[..., Pool], tmp_pat
         return sorted(one.task for one in written() if one.failed == 0)
 
     eventually(lambda: len(well()) >= jobs, lambda: str(written()))
-    assert well() == list(range(1, jobs + 1))
+    assert well() == list(range(1, jobs + 1)), f"{written()}\n{pool.logs()}"

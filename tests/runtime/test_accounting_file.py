@@ -75,6 +75,24 @@ def test_what_was_written_before_a_kill_is_not_written_again(store: Store, tmp_p
     assert again.filed == 4
 
 
+@pytest.mark.parametrize("renames", [1, 2])
+def test_a_file_that_is_renamed_between_two_lines_does_not_get_the_second_again(
+    store: Store, tmp_path: Path, renames: int
+) -> None:
+    path = tmp_path / "accounting"
+    file = AccountingFile(path, store.lines_after)
+    file.begin(0)
+    for number in range(renames + 1):
+        added(store, number, number)
+        file.write()
+        if number < renames:
+            path.rename(tmp_path / f"accounting.{9 - number}")
+    # Killed before a later commit says how far the file is.
+    added(store, 7)
+    AccountingFile(path, store.lines_after).begin(0)
+    assert jobs(path) == [renames, renames, 7]
+
+
 def test_kills_at_any_instant_lose_and_repeat_nothing(store: Store, tmp_path: Path) -> None:
     path, rng, number = tmp_path / "accounting", random.Random(7), 0
     for _ in range(60):

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import random
+from collections import Counter
+
+import pytest
+
 from roost.classad import ClassAd
 from roost.model.cell_accounting import AccountingRecord
 from roost.schedd import changes as ch
+from roost.schedd import effects as ef
 from roost.schedd import events as ev
-from tests.schedd.kit import Driven, source
+from roost.schedd.status import JobStatus
+from tests.schedd.kit import Driven, ad_of_slot, source
 from tests.schedd.test_cell_usage import begun, queue_of_a_cell, said
 
 
@@ -74,3 +81,92 @@ def test_a_job_that_is_deleted_at_once_is_accounted_then() -> None:
     assert (record.failed, record.exit_status, record.cpu_s) == (100, 137, 4.0)
     late = ev.RunEnded(node="a", claim_id=claim, run=run, at=queue.now + 9, ending="remove", started=True)
     assert records(queue, late) == []
+
+
+@pytest.mark.parametrize("ending", ["evict", "hold", "remove"])
+def test_only_a_run_that_came_to_its_own_end_ended_well(ending: str) -> None:
+    queue = queue_of_a_cell()
+    job = begun(queue, queue.submit(source(1)))
+    end = ev.RunEnded(
+        node="a", claim_id=job.claim_id, run=job.run, at=queue.now + 9, ending=ending, started=True, exit_code=0,
+        attributes=ClassAd({**said(1.0), "CellFailed": 0}),
+    )  # fmt: skip
+    (record,) = records(queue, end)
+    assert record.failed == (25 if ending == "evict" else 100)
+
+
+class Machine:
+    """A machine that is killed now and then: its words come late, twice, or after others."""
+
+    def __init__(self, queue: Driven, rng: random.Random) -> None:
+        self.queue, self.rng = queue, rng
+        self.number = 0
+        #: What it has said, all of which it may say again.
+        self.said: list[ev.Event] = []
+        #: Runs that were accounted, each with its record.
+        self.accounted: list[tuple[str, AccountingRecord]] = []
+
+    def says(self, event: ev.RunBegan | ev.RunEnded | ev.ClaimLost) -> None:
+        """The queue hears a word about a claim and its run."""
+        self.said.append(event)
+        claim = self.queue.queue.holder.claims.get(event.claim_id)
+        run = event.run if isinstance(event, ev.RunEnded) else "" if claim is None else claim.run
+        self.accounted += [(run, each) for each in records(self.queue, event)]
+
+    def gives_a_slot(self) -> None:
+        group = next((group for groups in self.queue.queue.book.waiting().values() for group in groups), None)
+        if group is None:
+            return
+        self.number += 1
+        slot, claim = f"slot{self.number}@a", f"<a>#{self.number}"
+        task = ClassAd(Instance="all.q@a", Slots=1, Revision=3, Granted=self.queue.now, User="ann", Memory=1.0)
+        given = ev.MatchGiven(
+            submitter=group.submitter, autocluster=group.autocluster, slot=slot, node="a", claim_id=claim,
+            slot_ad=ad_of_slot(slot), task=task,
+        )  # fmt: skip
+        for asked in self.queue.feed(given).effects:
+            if isinstance(asked, ef.AskForSlot):
+                self.queue.answer(asked, "no" if self.rng.random() < 0.1 else "")
+
+    def acts(self) -> None:
+        """Something happens to one of the runs, or is said again."""
+        what = self.rng.choice(["begins", "exit", "evict", "hold", "lost", "lost, and reported", "again", "again"])
+        claims = [each for each in self.queue.queue.holder.claims.values() if each.run]
+        if what == "again":
+            for event in self.rng.sample(self.said, min(len(self.said), 3)):
+                self.says(event)
+            return
+        if not claims:
+            return
+        claim = self.rng.choice(claims)
+        if what == "begins":
+            self.says(ev.RunBegan(claim_id=claim.id, run=claim.run, at=self.queue.now, slot=claim.slot))
+        elif what.startswith("lost"):
+            reported = claim.run if what.endswith("reported") else ""
+            self.says(ev.ClaimLost(claim_id=claim.id, reason="the machine was started again", reported=reported))
+        else:
+            end = ev.RunEnded(
+                node="a", claim_id=claim.id, run=claim.run, at=self.queue.now, ending=what, started=True,
+                exit_code=0, attributes=ClassAd(CellFailed=0), closing=True, text=what, code=1001,
+            )  # fmt: skip
+            self.says(end)
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_no_run_is_accounted_twice_whatever_a_machine_says_late_or_again(seed: int) -> None:
+    rng, queue = random.Random(seed), queue_of_a_cell()
+    cluster, machine = queue.submit(source(6)), Machine(queue, random.Random(-seed))
+    while (found := queue.queue.book.clusters.get(cluster)) is not None:
+        assert machine.number < 1000
+        queue.now += 1
+        if rng.random() < 0.03:
+            queue.restart()
+            queue.queue.holder.cell = 3
+        machine.gives_a_slot()
+        machine.acts()
+        for job in [each for each in found.jobs.values() if each.status is JobStatus.HELD]:
+            queue.act(ev.Action.RELEASE, job.id)
+    runs = Counter(run for run, _ in machine.accounted)
+    assert set(runs.values()) == {1} and "" not in runs
+    well = Counter(record.task for _, record in machine.accounted if record.failed == 0)
+    assert well == dict.fromkeys(range(1, 7), 1)

@@ -46,13 +46,15 @@ def account_end(work: Work, job: Job, event: RunEnded) -> None:
 
 
 def _failed(event: RunEnded) -> int:
-    """The code that the starter gave; a machine that lost sight of the run says only how it ended."""
+    """The code that the starter gave; a machine that lost sight of the run says only how it ended.
+
+    Only a run that came to its own end may count as one that ended well: after any other the job may run again.
+    """
     code = event.attributes.get("CellFailed")
-    if event.ending == "evict" and not code:
-        # A run after which the job waits again never counts as one that ended well.
-        return RESCHEDULED
-    if isinstance(code, int):
+    if isinstance(code, int) and (code or event.ending == "exit"):
         return code
+    if event.ending == "evict":
+        return RESCHEDULED
     return 0 if event.exit_signal is None and event.ending == "exit" else SIGNALLED
 
 

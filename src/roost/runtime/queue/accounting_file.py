@@ -54,7 +54,7 @@ class AccountingFile:
         waiting = self._after(filed, LINES_MAX)
         try:
             tail = self._mended()
-            present = _known(tail, [line for _, line in waiting]) or self._renamed([line for _, line in waiting])
+            present = self._present([line for _, line in waiting], tail)
         except OSError as error:
             self._failed(error)
             return
@@ -111,9 +111,21 @@ class AccountingFile:
             return b""
         return tail[:whole]
 
-    def _renamed(self, lines: list[str]) -> int:
-        """How many of the next lines are in files that were renamed."""
-        return max((_known(_tail(each), lines) for each in self._others()), default=0) if lines else 0
+    def _present(self, lines: list[str], tail: bytes) -> int:
+        """How many of the next lines are in the files already; `tail` is the end of the present one.
+
+        A file may have been renamed between two of the lines, so one file goes on where another ends.
+        """
+        if not lines:
+            return 0
+        tails, present = [tail, *(_tail(each) for each in self._others())], 0
+        while tails and present < len(lines):
+            longest = max(tails, key=lambda each: _known(each, lines[present:]))
+            if not (more := _known(longest, lines[present:])):
+                break
+            present += more
+            tails.remove(longest)
+        return present
 
     def _others(self) -> list[Path]:
         try:
