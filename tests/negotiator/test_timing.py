@@ -120,3 +120,15 @@ def test_the_knobs():
     )
     assert settings_from(config).times == TimeLimits(cycle_s=9, schedd_s=8, submitter_s=7, piespin_s=6)
     assert intervals_from(config) == Intervals(interval_s=60, min_interval_s=5, cycle_delay_s=4)
+
+
+def test_after_a_cycle_that_failed_the_next_is_at_the_interval_whatever_asks_for_one() -> None:
+    timer = pace(100.0, 101.0)
+    timer.end(101.0, failed=True)
+    for wish in Wish:
+        timer.want(wish)
+        assert timer.due() == 160.0
+    timer.begin(160.0)
+    timer.end(161.0)
+    timer.want(Wish.URGENT)
+    assert timer.due() < 170.0

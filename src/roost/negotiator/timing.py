@@ -66,6 +66,8 @@ class CycleTimer:
     wish: Wish = Wish.NONE
     #: Longest from start to start, s, for another reason than the configuration of the matchmaker.
     interval_max_s: float = math.inf
+    #: The last cycle failed: the next one is at the interval, whatever asks for one.
+    failed: bool = False
     _began: float = -math.inf
     _ended: float = -math.inf
 
@@ -77,7 +79,7 @@ class CycleTimer:
         """When the next cycle is to begin."""
         times = self.intervals
         latest = self._began + min(times.interval_s, max(times.min_interval_s, self.interval_max_s))
-        match self.wish:
+        match Wish.NONE if self.failed else self.wish:
             case Wish.URGENT:
                 took = self._ended - self._began if self._ended > -math.inf else 0.0
                 return min(latest, self._ended + min(took, times.min_interval_s))
@@ -90,9 +92,9 @@ class CycleTimer:
         """A cycle begins: whatever asked for one is answered by it."""
         self.wish, self._began = Wish.NONE, now
 
-    def end(self, now: float) -> None:
+    def end(self, now: float, *, failed: bool = False) -> None:
         """It has ended."""
-        self._ended = now
+        self._ended, self.failed = now, failed
 
 
 @dataclass(slots=True)

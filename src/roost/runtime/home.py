@@ -167,9 +167,12 @@ class Home(NamedTuple):
             return ""
         return f"the disk of {self.path} is full: nothing can be kept until there is room"
 
-    def note_shortcoming(self, role: str, text: str) -> None:
-        """Leave word for `roost up` and `roost status --daemons` of what a daemon works without; "" for nothing."""
-        path = self.run / f"{role}.shortcoming"
+    def note_shortcoming(self, role: str, text: str, about: str) -> None:
+        """Leave word for `roost up` and `roost status --daemons` of what a daemon works without; "" for nothing.
+
+        `about`: what it is about, a word; of each matter the last word counts.
+        """
+        path = self.run / f"{role}.{about}.shortcoming"
         with contextlib.suppress(OSError):
             if text:
                 write_whole(path, text)
@@ -178,10 +181,17 @@ class Home(NamedTuple):
 
     def shortcoming(self, role: str) -> str:
         """What a daemon works without; "" for nothing."""
-        try:
-            return (self.run / f"{role}.shortcoming").read_text()
-        except OSError:
-            return ""
+        texts = []
+        for path in sorted(self.run.glob(f"{role}.*shortcoming")):
+            with contextlib.suppress(OSError):
+                texts.append(path.read_text())
+        return "; ".join(texts)
+
+    def forget_shortcomings(self, role: str) -> None:
+        """What an earlier daemon worked without counts no more."""
+        for path in self.run.glob(f"{role}.*shortcoming"):
+            with contextlib.suppress(OSError):
+                path.unlink()
 
     def let_others_to(self, directory: Path) -> None:
         """Let other users get at what is theirs in a directory of this one; they see no names. Raises OSError."""

@@ -111,6 +111,7 @@ async def _run(context: RoleContext, make: Make, tell: Callable[[str], None]) ->
     config = read_config(context)
     _log_as_configured(context, config)
     context.home.sweep()
+    context.home.forget_shortcomings(context.role)
     bus = await Bus.connect(context.bus)
     daemon = make(context, config, bus)
     wanted: asyncio.Queue[Ending | None] = asyncio.Queue()

@@ -7,12 +7,15 @@ came. More than `WAITING_MAX` of them are refused. Users take turns as their req
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections import deque
 from collections.abc import Awaitable, Callable
 from typing import Final
 
 from roost.runtime.bus.client import Carrier, internal_error
 from roost.wire.messages import Answer, Ask, Message
+
+_log = logging.getLogger("roost.bus")
 
 #: Requests of one user that are served at the same time.
 WIDTH: Final = 4
@@ -94,4 +97,8 @@ class Lanes:
         try:
             await self._serve(ask, sender, reply)
         except Exception as error:
-            await self._bus.answer(reply, internal_error(ask, sender, error))
+            try:
+                await self._bus.answer(reply, internal_error(ask, sender, error))
+            except Exception:
+                # The requests of the same user that wait are served all the same.
+                _log.exception("internal error: %s of %s is not answered", ask.what, sender)

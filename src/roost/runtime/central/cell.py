@@ -97,7 +97,7 @@ class PoolCell:
         text = self._warning if self.governs else ""
         if text != self._warned:
             self._warned = text
-            self._daemon.context.home.note_shortcoming(self._daemon.context.role, text)
+            self._daemon.context.home.note_shortcoming(self._daemon.context.role, text, "cell")
             if text:
                 _log.warning("%s", text)
 

@@ -14,6 +14,7 @@ import asyncio
 import contextlib
 import logging
 import math
+import traceback
 from collections.abc import Callable, Coroutine
 from typing import Any, Final, TypeVar
 
@@ -38,6 +39,7 @@ from roost.runtime.central.defragmenter import Defragmenter
 from roost.runtime.central.matchmaker import ACCOUNTS_EVERY_S, Matchmaker
 from roost.runtime.daemon_ads import central_identity
 from roost.runtime.deciding import Deciding, in_slices
+from roost.runtime.keep_going import keep_going
 from roost.runtime.role import ConfigurationRefused, Ending, RoleContext, must_go_on, superusers
 from roost.wire import messages as m
 from roost.wire.ads import AdData, ad_data, ad_from
@@ -59,6 +61,8 @@ _EXPIRE_S: Final = 60.0
 SETTLED_S: Final = 5.0
 #: Longest time between two ads of the matchmaker, s.
 SHOW_EVERY_S: Final = 300.0
+#: Of the error that ended a cycle so much is shown, characters.
+_FAILURE_CHARS_MAX: Final = 300
 #: MyType of ads that queues and machines tell about themselves.
 _ABOUT_ITSELF: Final = ("Scheduler", "DaemonMaster")
 
@@ -92,7 +96,6 @@ class CentralDaemon:
         self.request_time_max_s = time_max_of(config)
         self.bookings = Bookings()
         self.cell = PoolCell(self)
-        context.home.note_shortcoming(context.role, "")
         self.cell.configure(config)
         self.deciding = Deciding()
         #: Job attributes that matching depends on; None while there was no cycle.
@@ -104,6 +107,8 @@ class CentralDaemon:
         self.last: Plan | None = None
         self.last_s = 0.0
         self.cycles = 0
+        #: Why the last cycle failed; "" if it did not.
+        self._cycle_failure = ""
         self._shown_cycles = -1
         self._shown_at = 0.0
         self._started_at = context.clock.now()
@@ -122,12 +127,10 @@ class CentralDaemon:
         await self.bus.listen(f"{self.subjects.prefix}.central.ask.*", self.lanes.take)
         self.bus.on_reconnect = self._came_back
         await self._hello()
-        for work, name in (
-            (self._cycles(), "matchmaking"),
-            (self._expire(), "expiry of ads"),
-            (self.show_accounts(), "accounting"),
-        ):
-            must_go_on(self.spawn(work, name))
+        must_go_on(self.spawn(self._cycles(), "matchmaking"))
+        # A collector that answers is what shows why something fails, so neither takes it along.
+        for work, name in ((self._expire, "expiry of ads"), (self.show_accounts, "accounting")):
+            self.spawn(keep_going(work, name, _log), name)
         self.audit.start()
         if self.defragmenter is not None:
             self.defragmenter.start()
@@ -156,6 +159,8 @@ class CentralDaemon:
         self.table.lifetime_s = config.get_float("CLASSAD_LIFETIME", LIFETIME_S)
         self.cell.configure(config)
         self.cycle_timer.intervals = intervals
+        # What was changed may be what made cycles fail.
+        self.cycle_timer.failed = False
         self.informs = config.get_bool("NEGOTIATOR_INFORM_STARTD", False, subsys="NEGOTIATOR")
         if self.defragmenter is not None:
             self.defragmenter.reconfigure(config)
@@ -308,9 +313,29 @@ class CentralDaemon:
             if asyncio.get_running_loop().time() - ended < QUIET_S:
                 await asyncio.sleep(GATHER_S)
             self.cycle_timer.begin(asyncio.get_running_loop().time())
-            await self._cycle()
+            failure = await self._contained()
             ended = asyncio.get_running_loop().time()
-            self.cycle_timer.end(ended)
+            self.cycle_timer.end(ended, failed=bool(failure))
+            if failure != self._cycle_failure:
+                self._cycle_failure = failure
+                self.context.home.note_shortcoming(self.context.role, failure, "matchmaking")
+
+    async def _contained(self) -> str:
+        """A cycle, whose failure ends nothing else: the collector answers. Why it failed; "" if it did not."""
+        try:
+            await self._cycle()
+        except Exception as error:
+            _log.exception("internal error: the matchmaking cycle failed; the next one is at its usual interval")
+            self.matchmaker.forget()
+            # Whatever it gave may not have been told.
+            self.bookings.all_lost()
+            said = traceback.format_exception_only(error)[-1].strip()
+            log = self.context.home.log / f"{self.context.role}.log"
+            return (
+                f"no jobs are matched: an internal error ends each matchmaking cycle ({said[:_FAILURE_CHARS_MAX]}); "
+                f"the next is tried at its interval. Undo what was changed last, and report the traceback in {log}"
+            )
+        return ""
 
     async def _slots_heard(self) -> None:
         """Wait for slots whose claims are over: a job that had to leave one is matched with that one in view."""

@@ -8,11 +8,13 @@ directory, so that a daemon that starts again does not begin a day anew.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import logging
 import random
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, assert_never
+from typing import Any, Final, assert_never
 
 from roost.classad import Expr, ParseError
 from roost.collector.table import SLOT, AdTable
@@ -47,6 +49,9 @@ from roost.wire.verbs import ask_of
 
 _log = logging.getLogger("roost.defrag")
 
+#: Time after an internal error until it begins anew, s.
+AGAIN_S: Final = 300.0
+
 
 class Defragmenter:
     """The defragmentation daemon, as a part of the central manager."""
@@ -63,6 +68,8 @@ class Defragmenter:
         self.policy = self._policy(config)
         self.state = self._kept()
         self._timers: dict[DefragTimer, asyncio.TimerHandle] = {}
+        #: When it begins anew after an internal error.
+        self._again: asyncio.TimerHandle | None = None
         self._tasks: set[asyncio.Task[None]] = set()
         self._chance = random.SystemRandom()
 
@@ -84,10 +91,21 @@ class Defragmenter:
 
     def start(self) -> None:
         """Begin."""
-        if self.policy is not None:
-            found = begin(self.state, self._clock.now(), self.policy, self._host)
-            self.state = found.state
-            self._perform(found.effects)
+        with self._contained():
+            if self.policy is not None:
+                found = begin(self.state, self._clock.now(), self.policy, self._host)
+                self.state = found.state
+                self._perform(found.effects)
+
+    @contextlib.contextmanager
+    def _contained(self) -> Iterator[None]:
+        """Begin anew after an unforeseen failure; the collector, which is in the same process, goes on."""
+        try:
+            yield
+        except Exception:
+            _log.exception("internal error: defragmentation failed; it begins anew in %g s", AGAIN_S)
+            self.stop()
+            self._again = asyncio.get_running_loop().call_later(AGAIN_S, self.start)
 
     def reconfigure(self, config: Config) -> None:
         """Take another policy."""
@@ -97,12 +115,17 @@ class Defragmenter:
 
     def stop(self) -> None:
         """Come to an end; drains that were asked for go on."""
-        for timer in self._timers.values():
-            timer.cancel()
+        for timer in (*self._timers.values(), self._again):
+            if timer is not None:
+                timer.cancel()
         for task in list(self._tasks):
             task.cancel()
 
     def _feed(self, event: DefragEvent) -> None:
+        with self._contained():
+            self._step(event)
+
+    def _step(self, event: DefragEvent) -> None:
         if self.policy is None:
             return
         found = step(self.state, event, self._clock.now(), self.policy, self._host)

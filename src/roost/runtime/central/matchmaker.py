@@ -78,6 +78,10 @@ class Matchmaker:
         self.policy_log.write(lines(plan.findings, f"{snapshot.now:.3f}"))
         return plan
 
+    def forget(self) -> None:
+        """A cycle has failed: what it remembered for the next ones may be half changed."""
+        self.memory, self.recurrence = Memory(), Recurrence()
+
     def decisions(self, plan: Plan, snapshot: Snapshot) -> list[AuditRecord]:
         """What a cycle decided that is to be on record."""
         now = snapshot.now

@@ -270,7 +270,7 @@ class NodeDaemon:
         if text:
             text = f"the memory of jobs is not limited, though CGROUP_MEMORY_LIMIT_POLICY asks for it: {text}"
             _log.warning("%s", text)
-        self.context.home.note_shortcoming(self.context.role, text)
+        self.context.home.note_shortcoming(self.context.role, text, "memory")
 
     async def reconfigure(self, config: Config) -> list[str]:
         """Other policy from the next poll on, and another layout as soon as slots are free; what is waited for."""

@@ -7,12 +7,14 @@ as the daemon's user, in /, with the daemon's environment less what configures t
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import os
 import time
+import traceback
 from collections.abc import Callable, Coroutine, Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 from roost.classad import ClassAd
 from roost.config import Config, ConfigError
@@ -22,6 +24,7 @@ from roost.node.machine import Machine, NodeSlot
 from roost.runtime.clock import Clock
 from roost.runtime.processes.hook_programs import HookCall, HookFailed, HookResult, ads_text, printed_ad, run_hook
 from roost.runtime.processes.nursery import Nursery
+from roost.runtime.role import must_go_on
 from roost.startd.configured import fetch_hook
 from roost.startd.fetched_job import fetched_job
 
@@ -36,6 +39,13 @@ PROBLEM_CHARS_MAX: Final = 500
 _OWN: Final = ("_CONDOR_", "_ROOST_")
 
 
+class Spawn(Protocol):
+    """Does something beside."""
+
+    def __call__(self, work: Coroutine[Any, Any, None], name: str | None = None) -> asyncio.Task[None]:
+        """Begin it."""
+
+
 class Fetching:
     """The fetch-work hooks of one machine."""
 
@@ -45,7 +55,7 @@ class Fetching:
         config: Config,
         execute: Path,
         clock: Clock,
-        spawn: Callable[[Coroutine[Any, Any, None]], object],
+        spawn: Spawn,
         offer: Callable[[NodeSlot, FetchedWorkOffered], None],
     ) -> None:
         self._machine = machine
@@ -65,7 +75,8 @@ class Fetching:
         """Carry out an order about fetched work; False for one about something else."""
         match effect:
             case ef.FetchWork():
-                self._spawn(self._fetch(slot))
+                # What the core does with a job that was fetched may not stay half done.
+                must_go_on(self._spawn(self._fetch(slot), f"fetching of work for {slot.name}"))
             case ef.ReplyFetch(accepted=accepted, job_ad=job_ad, claim_id=claim_id, rejection=rejection):
                 if not accepted:
                     what = f"the fetched job {job_ad.get('Cmd')} of {job_ad.get('Owner')}"
@@ -118,8 +129,14 @@ class Fetching:
         return result
 
     async def _fetch(self, slot: NodeSlot) -> None:
-        path = self._program(slot, "FETCH_WORK")
-        found = None if path is None else await self._fetched(slot, path)
+        try:
+            path = self._program(slot, "FETCH_WORK")
+            found = None if path is None else await self._fetched(slot, path)
+        except Exception as error:
+            # A slot that never hears what its hook brings would never have it called again.
+            _log.exception("%s: internal error: what the hook brings is not known; taken as no work", slot.name)
+            said = traceback.format_exception_only(error)[-1].strip()
+            found = HookFailed(text=f"internal error, see the machine's log: {said}")
         if isinstance(found, HookFailed):
             self._offer(slot, FetchedWorkOffered(problem=found.text[:PROBLEM_CHARS_MAX]))
         else:

@@ -24,6 +24,7 @@ from roost.node.host_slots import Starter
 from roost.node.machine import NodeSlot
 from roost.runtime.node.messages import activation_answer, claim_answer, ended_run
 from roost.runtime.node.runner import Runner, Surroundings
+from roost.runtime.role import must_go_on
 from roost.startd.draining import OnCompletion
 from roost.startd.states import State
 from roost.wire import messages as m
@@ -113,7 +114,7 @@ class NodeOrders:
         self._daemon.carry_out(self._machine.host.receive(slot, event, self._daemon.clock.now()))
 
     def _lost(self, slot: NodeSlot, starter: Starter) -> None:
-        self._daemon.spawn(self._kill_all(slot, starter))
+        must_go_on(self._daemon.spawn(self._kill_all(slot, starter), f"the end of {slot.run_name}"))
 
     async def _kill_all(self, slot: NodeSlot, starter: Starter) -> None:
         """The starter does not get rid of its job, or is lost itself: everything is killed, and the run's end was not
@@ -131,7 +132,12 @@ class NodeOrders:
             self._daemon.carry_out(self._machine.host.starter_lost(slot, starter, now))
 
     async def _benchmark(self, slot: NodeSlot) -> None:
-        mips, kflops = await self._daemon.benchmark()
+        mips = kflops = None
+        try:
+            mips, kflops = await self._daemon.benchmark()
+        except Exception:
+            # A slot whose benchmarks never end would be given to nobody.
+            _log.exception("internal error: the benchmarks of %s", slot.name)
         self._happened(slot, ev.BenchmarksFinished(mips=mips, kflops=kflops))
 
     def _cancel_benchmarks(self, slot: NodeSlot) -> None:

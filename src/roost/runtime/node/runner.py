@@ -590,10 +590,15 @@ class Runner:
         path = starter_log.log_path(self)
         if path is not None:
             self._log = asyncio.create_task(self._written(self._log, path, event(), self.around.clock.now()))
+            self._log.add_done_callback(self._logged)
+
+    def _logged(self, task: asyncio.Task[None]) -> None:
+        if not task.cancelled() and (failure := task.exception()) is not None:
+            _log.error("%s: internal error: its StarterUserLog is not written", self.run, exc_info=failure)
 
     async def _written(self, earlier: asyncio.Task[None] | None, path: Path, event: Event, now: float) -> None:
         if earlier is not None:
-            await earlier
+            await asyncio.wait([earlier])
         await with_hands(self.transfers.hands, starter_log.write, self.transfers.hands, path, self.job_ad, event, now)
 
     # -- the end -------------------------------------------------------------------------------------

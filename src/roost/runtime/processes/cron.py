@@ -22,6 +22,7 @@ from roost.base.records import dataclass
 from roost.classad import ClassAd
 from roost.node.cron import ADS_MAX, Autopublish, CronAd, CronJob, CronOutput, CronPlan, Ended, Mode
 from roost.runtime.clock import Clock
+from roost.runtime.keep_going import keep_going
 from roost.runtime.processes.family import Family
 from roost.runtime.processes.hook_programs import HookCall, HookFailed, run_hook
 from roost.runtime.processes.nursery import Nursery
@@ -105,20 +106,25 @@ class CronPrograms:
     # -- one program -------------------------------------------------------------------------------------
 
     async def _life(self, job: CronJob) -> None:
+        log, name = self._around.log, self._called(job)
         try:
             match job.mode:
                 case Mode.ONE_SHOT:
-                    await self._may_start(job)
+                    # Only the wait is repeated: what has begun is not run twice.
+                    await keep_going(lambda: self._may_start(job), name, log)
                     await self._run(job)
                 case Mode.WAIT_FOR_EXIT:
-                    while True:
-                        await self._may_start(job)
-                        await self._run(job)
-                        await asyncio.sleep(job.period_s)
+                    await keep_going(lambda: self._again_and_again(job), name, log)
                 case Mode.PERIODIC:
-                    await self._periodically(job)
+                    await keep_going(lambda: self._periodically(job), name, log)
         finally:
             self._loads.pop(job.name, None)
+
+    async def _again_and_again(self, job: CronJob) -> None:
+        while True:
+            await self._may_start(job)
+            await self._run(job)
+            await asyncio.sleep(job.period_s)
 
     async def _periodically(self, job: CronJob) -> None:
         run: asyncio.Task[None] | None = None
@@ -128,6 +134,10 @@ class CronPrograms:
                     self._around.log.warning("%s is killed: it takes longer than its period", self._called(job))
                     await _cancelled(run)
                 if run is None or run.done():
+                    ended, run = run, None
+                    if ended is not None and not ended.cancelled():
+                        # A failure is for `keep_going`.
+                        ended.result()
                     await self._may_start(job)
                     run = asyncio.create_task(self._run(job))
                     self._loads[job.name] = job.load

@@ -157,13 +157,16 @@ class Family:
                 await asyncio.to_thread(bury, self.record, started.key, started)
             except OSError as problem:
                 _log.error("%s: what is left of the job cannot be ended: %s", started.key, problem)
+            except Exception:
+                # Without an end the run would stay for ever.
+                _log.exception("internal error: what is left of %s cannot be ended", started.key)
         self._settle(self._recorded())
 
     def _recorded(self) -> EndRecord | None:
         """The end as the record has it; None where the record cannot be read, so that the run has an end."""
         try:
             return read_end(self.record, self.key)
-        except OSError as problem:
+        except Exception as problem:
             _log.error("%s: the record of the run cannot be read: %s", self.key, problem)
             return None
 

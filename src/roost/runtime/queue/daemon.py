@@ -264,7 +264,7 @@ class ScheddDaemon:
             self._wake.set()
         if self.queue.goes_on and not self._goes_on and self._tasks:
             self._goes_on = True
-            self.spawn(self._go_on())
+            must_go_on(self.spawn(self._go_on()))
 
     async def kept(self) -> None:
         """Wait until what has happened so far is on disk, so that answers don't tell what may be forgotten, and in
@@ -281,10 +281,13 @@ class ScheddDaemon:
         """Do something with the database in its thread. Raises StoreError."""
         return await asyncio.get_running_loop().run_in_executor(self._thread, work, *arguments)
 
-    def spawn(self, work: Coroutine[Any, Any, None]) -> None:
+    def spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         """Do something beside."""
         self._tasks = [task for task in self._tasks if not task.done()]
-        self._tasks.append(asyncio.create_task(work))
+        task = asyncio.create_task(work)
+        task.add_done_callback(_finished)
+        self._tasks.append(task)
+        return task
 
     _idle = True
 
@@ -509,6 +512,11 @@ class ScheddDaemon:
             answer = internal_error(message, sender, error)
         if answer is not None:
             await self.bus.send(reply, answer)
+
+
+def _finished(task: asyncio.Task[None]) -> None:
+    if not task.cancelled() and task.exception() is not None:
+        _log.error("internal error", exc_info=task.exception())
 
 
 def make(context: RoleContext, config: Config, bus: Bus) -> ScheddDaemon:

@@ -36,6 +36,8 @@ REST: Final = 5.0
 ANSWERED_S: Final = 0.5
 #: How long it may wait to hear that there are fewer of them, s.
 OFFER_LATER_S: Final = 0.5
+#: When it is told again after an internal error, s.
+FAILED_S: Final = 30.0
 #: Most slots of claims that have just ended in one word; none of the others is waited for.
 LEFT_MAX: Final = 1000
 #: Shortest time between two counts for the queue's own ad, s.
@@ -139,11 +141,20 @@ class Demands:
             if self._offer.when() <= at:
                 return
             self._offer.cancel()
-        self._offer = loop.call_at(at, lambda: self._daemon.spawn(self._tell()))
+        self._offer = loop.call_at(at, lambda: self._daemon.spawn(self._told()))
+
+    async def _told(self) -> None:
+        """Tell the matchmaker; after an unforeseen failure again later, while the queue answers and jobs run."""
+        self._offer = None
+        try:
+            await self._tell()
+        except Exception:
+            _log.exception("internal error: the matchmaker is not told of idle jobs; trying again in %g s", FAILED_S)
+            self._asks_from = asyncio.get_running_loop().time() + FAILED_S
+            self.soon()
 
     async def _tell(self) -> None:
         loop = asyncio.get_running_loop()
-        self._offer = None
         self._offered_at = loop.time()
         told: set[int] = set()
         submitters = self._wanted(self._daemon.queue.offered(self._daemon.clock.now()), told)

@@ -128,6 +128,10 @@ class LocalRuns:
                 except (ConfigurationRefused, OSError) as problem:
                     self._failed_at = loop.time()
                     _log.error("no job can run beside the queue: %s", problem)
+                except Exception:
+                    # The queue's other jobs go on.
+                    self._failed_at = loop.time()
+                    _log.exception("internal error: no job can run beside the queue")
             return self._machine
 
     async def _begin(self) -> NodeDaemon:

@@ -32,6 +32,8 @@ HEAD_BYTES: Final = 36
 #: What waits for logs that take nothing, characters over all logs; of more the oldest is given up.
 WAITING_CHARS_MAX: Final = 16_000_000
 
+#: What was said of a log that an internal error keeps from being written.
+_INTERNAL: Final = "internal error"
 #: What passes by itself, or when somebody makes room.
 _PASSING: Final = frozenset(
     (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.ETIMEDOUT, errno.ESTALE, errno.EAGAIN, errno.ENOMEM, errno.EMFILE)
@@ -105,6 +107,12 @@ class LogFiles:
             code = HoldCode.UNABLE_TO_INIT_USER_LOG
             refused = LogRefused(path=path, owner=owner, code=code, subcode=problem.errno or 0, text=text)
             found.refused.append(refused)
+        except Exception:
+            if self._told.get((path, owner)) != _INTERNAL:
+                _log.exception("internal error: the event log %s of %s is not written; it is tried again", path, owner)
+            self._told[path, owner] = _INTERNAL
+            self._waiting[path, owner] = parts
+            return
         self._told.pop((path, owner), None)
         found.done.extend(piece.id for piece in parts)
 
