@@ -11,10 +11,11 @@ from roost.classad import ClassAd
 from roost.collector.table import Kept
 from roost.negotiator.snapshot import Match
 from roost.negotiator.timing import Wish
-from roost.runtime.central.bookings import HEARD_S, PROMISE_S, Bookings, in_parts
+from roost.runtime.central.bookings import HEARD_S, PROMISE_S, Bookings
 from roost.wire import messages as m
 from roost.wire.codec import MESSAGE_BYTES_MAX, encode
 from roost.wire.errors import WireError
+from roost.wire.parts import in_parts
 
 
 def _demand(serial: int, idle: int, *, heard: int = 0, **more: Any) -> m.Demand:

@@ -318,7 +318,11 @@ class OutputDone(Message, frozen=True, kw_only=True):
 
 
 class SlotAds(Message, frozen=True, kw_only=True):
-    """The ads of a machine's slots. `whole`: slots that are not named are gone."""
+    """The ads of a machine's slots. `whole`: slots that are not named are gone.
+
+    What is too large for one message comes in several, of which the last names all slots that are `present`: others
+    are gone. A reader that does not know that forgets them when their time is over.
+    """
 
     node: str
     ads: list[AdData]
@@ -326,6 +330,7 @@ class SlotAds(Message, frozen=True, kw_only=True):
     claim_ids: dict[str, str] = {}
     gone: list[str] = []
     whole: bool = False
+    present: list[str] = []
 
 
 class DaemonAds(Message, frozen=True, kw_only=True):

@@ -13,8 +13,6 @@ import math
 from collections.abc import Callable
 from typing import Final
 
-import msgspec
-
 from roost.base.records import dataclass, field
 from roost.classad import ClassAd
 from roost.collector.table import Kept
@@ -23,7 +21,6 @@ from roost.negotiator.snapshot import Match, Pledge, Request
 from roost.negotiator.timing import Wish
 from roost.wire import messages as m
 from roost.wire.ads import ad_from
-from roost.wire.codec import MESSAGE_BYTES_MAX
 
 #: How long a slot that was given away is kept for who got it, s.
 PROMISE_S: Final = 120.0
@@ -31,24 +28,6 @@ PROMISE_S: Final = 120.0
 LATELY_S: Final = 1.0
 #: How long a queue may take to say that it has heard what it was given, s; then the message is taken for lost.
 HEARD_S: Final = 15.0
-
-
-#: How many bytes of matches one message to a queue has, unless a match alone is larger.
-PART_BYTES: Final = MESSAGE_BYTES_MAX // 4
-
-
-def in_parts(matches: list[m.Match]) -> list[list[m.Match]]:
-    """Matches as they fit into messages, in their order; at least one part, which may be empty."""
-    parts: list[list[m.Match]] = [[]]
-    size = 0
-    for match in matches:
-        own = len(msgspec.json.encode(match))
-        if parts[-1] and size + own > PART_BYTES:
-            parts.append([])
-            size = 0
-        parts[-1].append(match)
-        size += own
-    return parts
 
 
 @dataclass(frozen=True, slots=True)

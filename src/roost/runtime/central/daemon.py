@@ -33,7 +33,7 @@ from roost.runtime.bus.lanes import Lanes
 from roost.runtime.causes import bracketed
 from roost.runtime.central.answers import CentralAnswers
 from roost.runtime.central.audit import CentralAudit
-from roost.runtime.central.bookings import Bookings, in_parts
+from roost.runtime.central.bookings import Bookings
 from roost.runtime.central.cell import PoolCell
 from roost.runtime.central.defragmenter import Defragmenter
 from roost.runtime.central.matchmaker import ACCOUNTS_EVERY_S, Matchmaker
@@ -45,6 +45,7 @@ from roost.wire import messages as m
 from roost.wire.ads import AdData, ad_data, ad_from
 from roost.wire.errors import WireError
 from roost.wire.messages import Message
+from roost.wire.parts import in_parts
 
 _log = logging.getLogger("roost.central")
 
@@ -253,8 +254,8 @@ class CentralDaemon:
             spelled = self.table.spelled(SLOT, name)
             self.table.remove(SLOT, name)
             self.bookings.gone(spelled)
-        if message.whole:
-            self.table.only(SLOT, sender, names)
+        if message.whole or message.present:
+            self.table.only(SLOT, sender, [*names, *message.present])
         self.want(wish)
 
     def _offers_itself(self, name: str, ad: ClassAd, claim_id: str) -> bool:

@@ -8,6 +8,7 @@ ads are told anew, for the collector forgets what it does not hear of.
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Callable
 from typing import Final
 
@@ -15,14 +16,20 @@ from roost.base.records import replace
 from roost.model.slots import SlotId
 from roost.node.machine import Machine, NodeSlot
 from roost.runtime.clock import Clock
-from roost.wire.ads import ad_data
+from roost.wire.ads import AdData, ad_data
+from roost.wire.codec import MESSAGE_BYTES_MAX
 from roost.wire.messages import SlotAds
+from roost.wire.parts import in_parts, size_of
+
+_log = logging.getLogger("roost.node")
 
 #: Changes of slots that the matchmaker may want are told after this time, other changes after that, s.
 GAP_S: Final = 0.005
 LATER_S: Final = 1.0
 #: All ads are told again after UPDATE_INTERVAL, and after this time at the latest, s.
 REFRESH_S: Final = 240.0
+#: An ad that is larger has no room in a message, bytes.
+AD_BYTES_MAX: Final = MESSAGE_BYTES_MAX - 64 * 1024
 
 
 class SlotPublisher:
@@ -40,6 +47,8 @@ class SlotPublisher:
         #: Slots that the pool knows of.
         self._told: dict[str, SlotId] = {}
         self._whole = True
+        #: Slots whose ads are too large.
+        self._large: set[str] = set()
 
     def mark(self, slot: NodeSlot) -> None:
         """A slot's ad has changed."""
@@ -92,4 +101,29 @@ class SlotPublisher:
         ads = [ad_data(ad) for ad in self._machine.ads(changed, self._clock.now())]
         claims = {slot.name: slot.state.offered.text for slot in changed}
         self._told = present
-        self._send(SlotAds(node=self._name, ads=ads, claim_ids=claims, gone=gone, whole=whole))
+        if whole:
+            self._name_large({slot.name: ad for slot, ad in zip(changed, ads, strict=True)})
+        parts = in_parts(ads)
+        for number, part in enumerate(parts, 1):
+            names = [slot.name for slot in changed[: len(part)]]
+            del changed[: len(part)]
+            is_last = number == len(parts)
+            message = SlotAds(
+                node=self._name,
+                ads=part,
+                claim_ids={name: claims[name] for name in names},
+                gone=gone if is_last else [],
+                whole=whole and len(parts) == 1,
+                present=sorted(present.keys() - self._large) if whole and is_last and len(parts) > 1 else [],
+            )
+            self._send(message)
+
+    def _name_large(self, ads: dict[str, AdData]) -> None:
+        """Say which slots the pool cannot hear of, once for each; a message that cannot be sent does not name them."""
+        large = {name: size for name, ad in ads.items() if (size := size_of(ad)) > AD_BYTES_MAX}
+        for name in sorted(large.keys() - self._large):
+            _log.error(
+                "the ad of %s has %d bytes and is not published, for a message has at most %d: it gets no jobs; have "
+                "STARTD_ATTRS or the programs of STARTD_CRON_JOBLIST put less into it", name, large[name], AD_BYTES_MAX,
+            )  # fmt: skip
+        self._large = set(large)
