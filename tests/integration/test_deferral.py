@@ -53,3 +53,25 @@ def test_a_job_of_a_crontab_takes_its_slot_for_the_next_minute_and_a_bad_one_is_
     pool("rm", str(every))
     eventually(lambda: not pool.jobs(every), "the job to leave")
     assert not pool.mistakes()
+
+
+def test_what_the_prolog_printed_is_kept_though_the_daemon_is_killed_before_the_start(
+    start: Callable[..., Pool], tmp_path: Path
+) -> None:
+    """The next daemon emptied the job's output as it started the program."""
+    prolog = tmp_path / "prolog"
+    prolog.write_text("#!/bin/sh\necho prolog\n")
+    prolog.chmod(0o755)
+    pool = start(f"STARTER_PROLOG = {prolog}\n", cpus=1)
+    out = pool.work / "out"
+    waits = pool.submit(f"deferral_time = {int(time.time()) + 15}\ndeferral_window = 60\noutput = {out}", "echo job")
+
+    def is_kept() -> bool:
+        return any('"printed": true' in path.read_text() for path in pool.home.rglob("*.slot"))
+
+    eventually(is_kept, "the state after the prolog is on disk")
+    assert out.read_text() == "prolog\n"
+    assert pool.kill("node")
+    pool.wait(waits)
+    assert out.read_text() == "prolog\njob\n"
+    assert pool.job(f"{waits}.0")["NumJobStarts"] == 1

@@ -9,6 +9,8 @@ from roost.model.queue_context import ParallelContext, QueueContext
 from roost.model.starter import Ending, ScriptPoint
 from roost.model.starter_effects import RunScript, StartJob
 from roost.starter.failed import failed
+from roost.starter.persisted import persisted, restored
+from roost.starter.resumption import resume
 from roost.starter.scripts import breaks_slot, expanded, for_somebody_else
 from tests.starter.kit import Hand
 from tests.starter.situations import ENDED
@@ -101,3 +103,14 @@ def test_what_would_change_a_program_of_somebody_else_does_not_reach_it() -> Non
     )
     good = {"JOB_ID": "1", "MYVAR": "x", "OLD_LD_X": "y", "HOMES": "z"}
     assert for_somebody_else({**dict.fromkeys(bad, "/evil"), **good}) == good
+
+
+def test_what_ran_before_the_job_has_printed_until_it_runs_again() -> None:
+    hand = parallel(prolog="/prolog", epilog="/epilog").feed(ev.SandboxMade())
+    assert not hand.state.printed
+    hand.feed(ev.ScriptEnded(point=P.PROLOG, printed=True))
+    assert hand.state.printed
+    # Killed now, both run again, and print to a file that is emptied first.
+    assert not resume(restored(persisted(hand.state)), hand.now, hand.policy).state.printed
+    hand.feed(ended(P.PE_START))
+    assert resume(restored(persisted(hand.state)), hand.now, hand.policy).state.printed

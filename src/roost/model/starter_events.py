@@ -94,6 +94,8 @@ class ScriptEnded:
 
     point: ScriptPoint
     status: int | None = 0
+    #: What ran before the job could print to the job's output, which is kept.
+    printed: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

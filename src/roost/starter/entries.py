@@ -100,7 +100,9 @@ SCRIPTS: Final = {
 
 
 def run_prolog(work: Work) -> None:
-    """From now on an epilog is owed."""
+    """From now on an epilog is owed. One that runs again prints anew."""
+    if work.state.printed:
+        work.update(printed=False)
     run_scripts(work, SCRIPTS[Stage.PROLOG])
 
 

@@ -129,6 +129,8 @@ class StarterState:
     script: ScriptPoint | None = field(default=None, metadata={"added": True})
     #: The program that a parallel environment has after its jobs is owed.
     environment_begun: bool = field(default=False, metadata={"added": True})
+    #: The job's output has what a prolog printed, and is not emptied when the program starts.
+    printed: bool = field(default=False, metadata={"added": True})
     #: Why the queue instance could not start the job; "" if it could.
     queue_error: str = field(default="", metadata={"added": True})
 

@@ -112,6 +112,8 @@ def script_ended(work: Work, event: ev.ScriptEnded) -> bool:
     if event.point not in points or event.point is not work.state.script:
         return False
     after = points[points.index(event.point) + 1 :]
+    if event.printed and not work.state.printed:
+        work.update(printed=True)
     if event.status == 0:
         return _next_script(work, event, after)
     failure = ScriptFailure(point=event.point, status=event.status)

@@ -167,7 +167,7 @@ class JobHooks:
         except (ScriptRefused, BadJob, NoSuchAccount, ConfigError, ValueError, OSError) as problem:
             _log.error("%s: the %s %r is not run: %s", self._runner.run, effect.point, effect.command, problem)
             status = None
-        self._runner.around.tell(sev.ScriptEnded(point=effect.point, status=status))
+        self._runner.around.tell(sev.ScriptEnded(point=effect.point, status=status, printed=self.has_printed))
 
     async def _script(self, effect: sef.RunScript, user: str | None, path: Path, words: tuple[str, ...]) -> int | None:
         runner = self._runner

@@ -469,6 +469,7 @@ class Runner:
         self.baseline = _read_baseline(self._baseline_path)
         self.tmpdir = tmpdir_of(self._listed_path)
         self.number = state.run
+        self.hooks.has_printed = state.printed
 
     @property
     def _listed_path(self) -> Path:
