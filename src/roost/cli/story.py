@@ -25,6 +25,8 @@ from roost.wire.requests.machine import Story
 from roost.wire.requests.verb import Record
 
 _JOB: Final = re.compile(r"[0-9]+(\.[0-9]+)?")
+#: How long the audit trail is waited for, without which a story is still one, s.
+_ANSWER_S: Final = 6.0
 #: Decisions that are asked for, of one story.
 _DECISIONS_MAX: Final = 500
 
@@ -78,17 +80,19 @@ def _slot(pool: Pool, args: argparse.Namespace) -> list[Happening]:
     return slot_story(
         f"{slot}@{where}" if slot else "",
         records,
-        _on_record(pool, central.AuditTrail(machine=where, limit=_DECISIONS_MAX)),
+        *_on_record(pool, central.AuditTrail(machine=where, limit=_DECISIONS_MAX)),
     )
 
 
-def _on_record(pool: Pool, asked: central.AuditTrail) -> list[Record]:
-    """The last decisions that are on record of a job, or of a machine."""
+def _on_record(pool: Pool, *questions: central.AuditTrail) -> list[list[Record]]:
+    """The last decisions that are on record, for each question; after one that gets no reply none is asked."""
+    found: list[list[Record]] = [[] for _ in questions]
     try:
-        return pool.ask(asked).records
+        for number, asked in enumerate(questions):
+            found[number] = pool.ask(asked, within_s=_ANSWER_S).records
     except (Refused, CommandError) as error:
         complain(f"shown without the audit trail: {error}")
-        return []
+    return found
 
 
 def job_ad(pool: Pool, name: str) -> tuple[str, dict[str, Any]]:
@@ -119,14 +123,8 @@ def _job(pool: Pool, name: str) -> list[Happening]:
     knob = "NEGOTIATOR_PE_SCHEDD_ONLY_EXPR"
     kept_out = central.AuditTrail(user=submitter(ad), kinds=("discard",), knob=knob, limit=_DECISIONS_MAX)
     records = [record for machine in machines(ad, events) for record in _transitions(pool, machine, name)]
-    return job_story(
-        name,
-        ad,
-        events=events,
-        records=records,
-        decisions=_on_record(pool, central.AuditTrail(job=name, limit=_DECISIONS_MAX)),
-        kept_out=_on_record(pool, kept_out),
-    )
+    decisions, forbidden = _on_record(pool, central.AuditTrail(job=name, limit=_DECISIONS_MAX), kept_out)
+    return job_story(name, ad, events=events, records=records, decisions=decisions, kept_out=forbidden)
 
 
 def _transitions(pool: Pool, machine: str, name: str) -> list[dict[str, Any]]:
