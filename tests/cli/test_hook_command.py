@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from roost.cli.__main__ import main
+from roost.runtime.home import user_name
 
 if sys.platform != "linux":
     pytest.skip("hooks run on Linux only", allow_module_level=True)
@@ -139,3 +140,40 @@ def test_a_fetched_job_of_an_owner_without_account_is_told_to_the_source(hook: C
     script = "#!/bin/sh\necho 'Cmd = \"/bin/true\"'; echo 'Owner = \"no-such-user-here\"'\n"
     _, told, _ = hook("FETCH_WORK", script, config="START = True")
     assert "this machine has no user 'no-such-user-here'" in "\n".join(told["follows"])
+
+
+@pytest.mark.parametrize(
+    ("ad", "says"),
+    [
+        (
+            'Iwd = "@/none"',
+            "The job's working directory cannot be entered: '@/none': No such file or directory; check 'ini",
+        ),
+        ('Iwd = "@/file"', "The job's working directory cannot be entered: '@/file': Not a directory"),
+        (
+            'Iwd = "@"\nIn = "none"',
+            "The job's standard input cannot be opened: '@/none': No such file or directory; check",
+        ),
+        ('Iwd = "@"\nCmd = "none"', "The job's program cannot be executed: '@/none': No such file or directory; check"),
+        ('Cmd = "/none"', "The job's program cannot be executed: '/none': No such file or directory; check"),
+        ('Iwd = "@"', ""),
+        ('Cmd = "in-the-scratch-directory"', ""),
+    ],
+)
+def test_a_fetched_job_that_lacks_what_it_needs_is_told_as_the_machine_would(
+    hook: Callable[..., Any], tmp_path: Path, ad: str, says: str
+) -> None:
+    """A job whose Iwd did not exist was said to be run."""
+    (tmp_path / "file").touch()
+    lines = f'Cmd = "/bin/true"\nOwner = "{user_name()}"\n{ad}'.replace("@", str(tmp_path))
+    script = f"#!/bin/sh\ncat <<'AD'\n{lines}\nAD\n"
+    _, told, _ = hook("FETCH_WORK", script, config="START = True")
+    text = "\n".join(told["follows"])
+    if says:
+        assert says.replace("@", str(tmp_path)) in text
+        assert "its starter cannot run this job, and tells STARTER_FAILURE" in text
+    else:
+        assert "its starter runs this job" in text
+    prepares = tmp_path / "hooks" / "hook"
+    _, told, _ = hook("FETCH_WORK", script, config=f"START = True\nDB_HOOK_PREPARE_JOB = {prepares}")
+    assert ("PREPARE_JOB would have to create it" in "\n".join(told["follows"])) == bool(says)

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import errno
 import os
 import platform
+import stat
 import tempfile
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -31,6 +34,7 @@ from roost.node.plan import make_plan
 from roost.runtime.clock import Clock
 from roost.runtime.home import Home
 from roost.runtime.node.fetching import own_environment
+from roost.runtime.node.job_environment import JobPlace, job_program
 from roost.runtime.node.messages import system_platform
 from roost.runtime.node.scratch import directories_of
 from roost.runtime.node.sensors import Sensors
@@ -45,6 +49,7 @@ from roost.runtime.processes.hook_programs import (
     script_call,
 )
 from roost.runtime.processes.nursery import Nursery, NurseryFailed
+from roost.runtime.processes.spawn_order import NotStarted
 from roost.startd.configured import fetch_hook, hook_keyword
 from roost.startd.layout.problems import LayoutRefused
 from roost.startd.slot_ad.ad import host_identity
@@ -171,21 +176,49 @@ def _try_hook(args: argparse.Namespace, config: Config, slot: SlotPlan, row: Hoo
                 keyword=keyword,
                 slot=slot,
                 slot_ad=slot_ad,
-                owner_problem=_owner_problem,
+                job_problem=partial(_job_problem, config, keyword),
             )
         )
     return _tell(args, knob, call, result, follows, fault)
 
 
-def _owner_problem(owner: str) -> str:
-    """Why jobs of an owner cannot run on this machine; "" if they can, or run as the user of the daemon."""
-    if not can_switch_user():
+def _job_problem(config: Config, keyword: str, job: ClassAd) -> str:
+    """Why the program of a job cannot be started on this machine; "" if nothing here speaks against it."""
+    owner = job.eval("Owner")
+    if can_switch_user() and isinstance(owner, str):
+        try:
+            account_named(owner)
+        except NoSuchAccount as error:
+            return str(error)
+    found = _missing(job)
+    if found is None:
         return ""
+    prepares = [name for name in (HookPoint.PREPARE_EARLY, HookPoint.PREPARE) if fetch_hook(config, keyword, name)]
+    return found.text + (f"; {' or '.join(prepares)} would have to create it" if prepares else "")
+
+
+def _missing(job: ClassAd) -> NotStarted | None:
+    """What a job needs that does not exist, as the machine would tell it: directory, program, or standard input."""
+    in_scratch = not isinstance(job.cell("iwd"), str)
     try:
-        account_named(owner)
-    except NoSuchAccount as error:
-        return str(error)
-    return ""
+        program = job_program(job, JobPlace(sandbox=Path("/"), slot="slot1", cpus=1, moves_files=False))
+    except ValueError:
+        # What follows from an ad without Cmd is said elsewhere.
+        return None
+    of_job = ("directory", program.directory, "iwd"), ("input", program.stdin, "in"), ("program", program.path, "cmd")
+    for stage, path, name in of_job:
+        if in_scratch and not str(job.cell(name)).startswith("/"):
+            # It is in its scratch directory, of which nothing is known.
+            continue
+        try:
+            if path is not None and not stat.S_ISDIR(path.stat().st_mode) and stage == "directory":
+                return NotStarted(key="", stage=stage, errno=errno.ENOTDIR, detail=str(path))
+        except (FileNotFoundError, NotADirectoryError) as problem:
+            return NotStarted(key="", stage=stage, errno=problem.errno or 0, detail=str(path))
+        except OSError:
+            # The job's user may see more.
+            continue
+    return None
 
 
 def _parsed(row: HookRow, result: HookResult | HookFailed) -> tuple[ClassAd | None, str]:

@@ -72,14 +72,14 @@ def what_follows(
     keyword: str,
     slot: SlotPlan,
     slot_ad: ClassAd,
-    owner_problem: Callable[[str], str],
+    job_problem: Callable[[ClassAd], str],
 ) -> Iterator[str]:
     """Sentences about what a machine would do with the answer of a hook that has read the ad of that slot.
 
-    `owner_problem` says why a job of an owner cannot run on this machine; "" if it can.
+    `job_problem` says why the program of a job could not be started on this machine; "" if it could.
     """
     if row.name == "FETCH_WORK":
-        yield from _after_fetch(printed if status >= 0 else None, keyword, slot, slot_ad, owner_problem)
+        yield from _after_fetch(printed if status >= 0 else None, keyword, slot, slot_ad, job_problem)
     elif row.name in (HookPoint.PREPARE, HookPoint.PREPARE_EARLY):
         yield from _after_prepare(HookPoint(row.name), status, printed)
     else:
@@ -87,7 +87,7 @@ def what_follows(
 
 
 def _after_fetch(
-    printed: ClassAd | None, keyword: str, slot: SlotPlan, slot_ad: ClassAd, owner_problem: Callable[[str], str]
+    printed: ClassAd | None, keyword: str, slot: SlotPlan, slot_ad: ClassAd, job_problem: Callable[[ClassAd], str]
 ) -> Iterator[str]:
     if printed is None:
         yield "There is no work. The slot asks again after FetchWorkDelay; a fetched claim without a job would end."
@@ -97,7 +97,7 @@ def _after_fetch(
     for name, why in (("Cmd", "nothing could be started"), ("Owner", "a daemon of root would not start it")):
         if not isinstance(job.cell(name.lower()), str):
             yield f"It has no {name}: {why}, and STARTER_FAILURE would be told."
-    cannot_run = list(_cannot_run(job, owner_problem))
+    cannot_run = list(_cannot_run(job, job_problem))
     accepted, text = _accepts(job, slot, slot_ad)
     yield f"REPLY_FETCH {'accept' if accepted else 'reject'}: {text}."
     if accepted:
@@ -112,12 +112,11 @@ def _after_fetch(
         yield "\n".join(f"    {line}" for line in format_ad(job, Form.OLD).splitlines())
 
 
-def _cannot_run(job: ClassAd, owner_problem: Callable[[str], str]) -> Iterator[str]:
-    universe, owner = job.eval("JobUniverse"), job.eval("Owner")
+def _cannot_run(job: ClassAd, job_problem: Callable[[ClassAd], str]) -> Iterator[str]:
+    universe = job.eval("JobUniverse")
     if universe != VANILLA:
         yield f"JobUniverse is {unparse_value(universe)}; fetched jobs are of universe {VANILLA} (vanilla)"
-    problem = owner_problem(owner) if isinstance(owner, str) else ""
-    if problem:
+    if problem := job_problem(job):
         yield problem
 
 
