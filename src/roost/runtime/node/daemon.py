@@ -102,6 +102,8 @@ class NodeDaemon:
         #: Seconds east of UTC, as it was measured last.
         self._zone_offset_s: int | None = None
         plan = self._plan(config)
+        #: What was said of records that cannot be read.
+        self._unreadable = ""
         self.reports = Reports(context.home.jobs)
         self.state = NodeState(context.home.run / "slots", self.clock, self.reports)
         birth, key = self.state.next_birth(), context.home.secret()
@@ -237,6 +239,7 @@ class NodeDaemon:
         self.audit.load()
         self._note_configuration(None)
         await take_over(self, self.reports.load())
+        self._note_unreadable()
         self.cron.begin()
         await self.impediments.begin()
         await self.bus.listen(f"{self.subjects.prefix}.all.*", self._on_central)
@@ -509,6 +512,14 @@ class NodeDaemon:
         while True:
             await asyncio.sleep(TIDY_S)
             self.deputies.tidy()
+            self._note_unreadable()
+
+    def _note_unreadable(self) -> None:
+        """Leave word of records that cannot be read, until they are gone."""
+        text = self.reports.unreadable()
+        if text != self._unreadable:
+            self._unreadable = text
+            self.context.home.note_shortcoming(self.context.role, text, "records")
 
     async def _tell_decisions(self, message: m.Audit) -> None:
         self.outbox.to_pool(message)

@@ -48,6 +48,8 @@ class Reports:
         self._open: set[str] = set()
         #: Runs of which it could not be written down what they are, and why.
         self._unkept: dict[str, str] = {}
+        #: Records that could not be read at the start, and why.
+        self._unreadable: dict[Path, str] = {}
         self._none = asyncio.Event()
         self._none.set()
 
@@ -59,6 +61,7 @@ class Reports:
                 record = read_record(path)
             except OSError as error:
                 # It is left as it is. What a slot had of the run is ended (`takeover`).
+                self._unreadable[path] = error.strerror or str(error)
                 _log.error("%s cannot be read: %s; remove it", path, error.strerror)
                 continue
             run = record.ticket.get("run") or next((key.rpartition("/")[0] or key for key in record.keys), "")
@@ -70,6 +73,19 @@ class Reports:
             if record.report is not None:
                 self._load_report(run, record)
         return found
+
+    def unreadable(self) -> str:
+        """Which records could not be read at the start and still exist, in a sentence; "" for none."""
+        self._unreadable = {path: why for path, why in self._unreadable.items() if path.exists()}
+        if not self._unreadable:
+            return ""
+        path, why = next(iter(self._unreadable.items()))
+        others = len(self._unreadable) - 1
+        more = f" and {others} more" if others else ""
+        return (
+            f"records of runs cannot be read: {path}{more} ({why}); what was left of the runs was ended, and their "
+            f"jobs run again. Remove the {'files' if others else 'file'}"
+        )
 
     def _load_report(self, run: str, record: RunRecord) -> None:
         try:
