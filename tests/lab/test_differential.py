@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import hashlib
 from pathlib import Path
 
 from roost.lab.differential import EXCUSED, LIMIT_S, differing, shown
-from roost.lab.differential_cases import PLAIN_SEEDS, POLICIES, case_of
+from roost.lab.differential_cases import PLAIN_SEEDS, POLICIES, WIDE_SEEDS, case_of
 from roost.lab.worker_pool import RunOptions, WorkerPool
 
 #: Cases of each run of the tests; `make differential` runs more.
-SEEDS = range(1, 21)
+SEEDS = (*range(1, 21), *range(WIDE_SEEDS + 1, WIDE_SEEDS + 5))
 
 
 def test_a_seed_is_one_case_and_cases_differ_in_their_policies(tmp_path: Path) -> None:
@@ -32,6 +33,27 @@ def test_cases_of_higher_seeds_change_policies_and_have_descriptions(tmp_path: P
     )  # fmt: skip
     for part in parts:
         assert any(part in text for text in texts), part
+
+
+def test_cases_of_the_highest_seeds_have_dags(tmp_path: Path) -> None:
+    texts = []
+    for seed in range(WIDE_SEEDS + 1, WIDE_SEEDS + 121):
+        scenario = case_of(seed).scenario(tmp_path)
+        assert scenario.dags["flow"].dag.nodes
+        assert scenario.unreplayed == ""
+        texts.append(case_of(seed).text)
+    parts = (
+        "RETRY A", "SCRIPT PRE", "SCRIPT POST", "SCRIPT HOLD", "DEFER 4", "PRE_SKIP", "FINAL F", "ABORT-DAG-ON", "VARS",
+        'hold = "flow.A"', "NOOP", "MAXJOBS", "UNLESS-EXIT", "DAGMAN_ALWAYS_RUN_POST", "remove_dag =",
+        "exit_code = [1, 0]",
+    )  # fmt: skip
+    for part in parts:
+        assert any(part in text for text in texts), part
+
+
+def test_what_lower_seeds_draw_stays_as_it_is() -> None:
+    drawn = hashlib.sha256("".join(case_of(seed).text for seed in (*range(1, 61), *range(1001, 1061))).encode())
+    assert drawn.hexdigest() == "e4ee78b3645f27965006be70a21ded9b7b4519e69899533c843b6d5848e71a21"
 
 
 def test_nothing_is_excused_without_a_reason() -> None:

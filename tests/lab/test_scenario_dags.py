@@ -60,6 +60,27 @@ def test_orders_reach_the_jobs_of_nodes_and_a_removed_dag_removes_them(tmp_path:
     assert verdict(read(tmp_path, WORK + dag("JOB A work\n"), *steps)).failures == ()
 
 
+@pytest.mark.parametrize("job", ["JobUniverse = 12\n", "description = '''\nuniverse = local\nexecutable = x\n'''\n"])
+def test_a_node_of_the_local_universe_runs_beside_the_queue(tmp_path: Path, job: str) -> None:
+    text = f"[jobs.near]\nrun = '2m'\n{job}" + dag("JOB A near\n")
+    scenario = read(tmp_path, text, BEGIN, '{ at = "4m", expect = { state = "Unclaimed", dags = { flow = "done" } } }')
+    assert verdict(scenario).failures == ()
+    assert "beside the queue" in scenario.unreplayed
+
+
+def test_an_exit_status_that_would_start_the_run_again_is_replaced_as_in_a_pool(tmp_path: Path) -> None:
+    text = WORK + dag("JOB A work\nABORT-DAG-ON A 1 RETURN 3\n")
+    steps = BEGIN, '{ at = "15m", expect = { dags = { flow = { status = "failed", exit = 1 } } } }'
+    assert verdict(read(tmp_path, text, *steps)).failures == ()
+
+
+def test_limits_that_change_count_for_runs_that_begin_later(tmp_path: Path) -> None:
+    text = WORK + dag("JOB A work\nJOB B work\n")
+    change = '{ at = "30s", reconfig = { DAGMAN_MAX_JOBS_SUBMITTED = "1" } }'
+    expected = '{ at = "5m", expect = { dags = { flow = { nodes = { A = "submitted", B = "ready" } } } } }'
+    assert verdict(read(tmp_path, text, change, BEGIN, expected)).failures == ()
+
+
 def test_a_missed_node_is_told_with_what_became_of_it(tmp_path: Path) -> None:
     text = WORK + dag("JOB A work\n", "")
     expected = '{ at = "20m", expect = { dags = { flow = { status = "done", exit = 0, nodes = { A = "done" } } } } }'

@@ -2,7 +2,7 @@
 
 A seed draws a policy, a machine, jobs with their farewell times, leases, retirement and policy, and what owners, users
 and administrators do. Seeds above `PLAIN_SEEDS` also change the policy, submit jobs by descriptions, and have
-several machines.
+several machines. Those above `WIDE_SEEDS` have a DAG besides.
 
 Things happen some seconds away from polls and from one another, and so do jobs end that began with them: the two worlds
 need not share the order of what happens at the same instant.
@@ -11,18 +11,21 @@ need not share the order of what happens at the same instant.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from random import Random
 from typing import Final
 
 from roost.base.records import dataclass
+from roost.lab.differential_dags import DAG_KNOBS, NODE_JOBS, NODE_RUNS, DrawnDag, draw_dag
 from roost.lab.scenario import Scenario
 from roost.lab.scenario_file import read_scenarios
 from roost.sim.chance import stream
 
 #: Seeds up to this one have one machine, one policy as it is written, and jobs by tables alone.
 PLAIN_SEEDS: Final = 1000
+#: Seeds up to this one have no DAG.
+WIDE_SEEDS: Final = 10_000
 
 _ALWAYS: Final = (
     "START = True\nIS_OWNER = False\nSUSPEND = False\nPREEMPT = False\nWANT_SUSPEND = False\nKILL = False\n"
@@ -157,14 +160,17 @@ def case_of(seed: int) -> Case:
 
 
 def _wide_case(seed: int) -> Case:
-    """A case with changes of its policy, jobs by descriptions, and often several machines."""
-    chance = stream(seed, "wide differential")
+    """A case with changes of its policy, jobs by descriptions, and often several machines; perhaps with a DAG."""
+    has_dag = seed > WIDE_SEEDS
+    chance = stream(seed, "differential with a DAG" if has_dag else "wide differential")
     policy = chance.choice(sorted(POLICIES))
     cpus, layout = chance.choice(_LAYOUTS)
     changes = chance.sample(_MUTATIONS, chance.randrange(4))
     text = POLICIES[policy] + layout + "".join(f"{name} = {value}\n" for name, value in changes)
     knobs = _AWAY_FROM_POLLS | {name: chance.choice(_KNOBS[name]) for name in sorted(_KNOBS) if chance.random() < 0.2}
     lines = [f"# {policy}", "policy = '''", text + "'''", f"machine = {{ cpus = {cpus} }}"]
+    if has_dag:
+        knobs |= {name: chance.choice(DAG_KNOBS[name]) for name in sorted(DAG_KNOBS) if chance.random() < 0.15}
     # What a change of the policy has set stays.
     for name, _ in changes:
         knobs.pop(name, None)
@@ -180,7 +186,9 @@ def _wide_case(seed: int) -> Case:
             lines += _description(chance, several=policy != "hooked")
         else:
             lines += [f"{k} = {v}" for k, v in _job(chance).items()]
-    steps = [_placed(chance, step, list(machines)) for step in _steps(chance, names)]
+    dag = draw_dag(chance, _node_jobs(chance, several=policy != "hooked")) if has_dag else DrawnDag()
+    lines += dag.lines
+    steps = [_placed(chance, step, list(machines)) for step in _steps(chance, names, dag.steps)]
     if policy == "hooked":
         lines += ["[hooks]", chance.choice(_HOOKS)]
     lines += ["[[scenario]]", f'name = "case {seed}"', "steps = [", *(f"  {step}," for step in steps), "]"]
@@ -217,6 +225,21 @@ def _description(chance: Random, *, several: bool) -> list[str]:
     count = chance.choice((1, 1, 2))
     described = ["executable = x", *lines, f"queue {count if several else 1}"]
     return [*(f"{key} = {value}" for key, value in given.items()), "description = '''", *described, "'''"]
+
+
+def _node_jobs(chance: Random, *, several: bool) -> dict[str, list[str]]:
+    """The tables of jobs of nodes. The first makes one process."""
+    found = {}
+    for name in NODE_JOBS[: chance.randrange(1, len(NODE_JOBS) + 1)]:
+        if chance.random() < 0.5:
+            table = _description(chance, several=several and name != NODE_JOBS[0])
+        else:
+            table = [f"{key} = {value}" for key, value in _job(chance).items()]
+        own = [f'run = "{chance.choice(NODE_RUNS)}"']
+        own += ["exit_code = [1, 0]"] if chance.random() < 0.3 else []
+        keys = tuple(line.partition("=")[0] for line in own)
+        found[name] = [*own, *(line for line in table if not line.startswith(keys))]
+    return found
 
 
 #: Steps about a machine.
@@ -256,9 +279,10 @@ def _job(chance: Random) -> dict[str, str]:
     return found
 
 
-def _steps(chance: Random, jobs: list[str]) -> list[str]:
+def _steps(chance: Random, jobs: list[str], others: Iterable[tuple[int, str]] = ()) -> list[str]:
+    """What happens; `others` are things that are drawn already, with their minutes."""
     end_min = 100
-    found: list[tuple[int, str]] = []
+    found = list(others)
     submitted = {name: chance.randrange(1, 40) for name in jobs}
     found += [(at, f'submit = "{name}"') for name, at in submitted.items()]
     for _ in range(chance.randrange(0, 5)):

@@ -219,11 +219,13 @@ class Scenario:
     @property
     def unreplayed(self) -> str:
         """Why it cannot happen to real daemons; "" if it can."""
-        if self.dags:
-            return "a replay does not run DAGs"
-        if any(each.described.get("JobUniverse") in UNIVERSES for each in self.jobs):
-            return "a replay does not drive the time of jobs that run beside the queue"
-        return ""
+        return "a replay does not drive the time of jobs that run beside the queue" if self.runs_beside else ""
+
+    @property
+    def runs_beside(self) -> bool:
+        """Whether some job is of the scheduler or local universe, and runs beside the queue."""
+        nodes = any(dag.runs_beside for dag in self.dags.values())
+        return nodes or any(each.described.get("JobUniverse") in UNIVERSES for each in self.jobs)
 
     def failed(self, deed: Deed, error: LabError) -> LabError:
         """The error of an order, with its place, unless it names one in this file itself."""

@@ -8,7 +8,7 @@ What it does not do: write files (rescue, status, DOT and job state files), and 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
@@ -19,16 +19,18 @@ from roost.dag import BadDag, Dag, Node, NodeKind, ScriptPoint, read_dag
 from roost.dag import orders as o
 from roost.dag.configured import configured_settings
 from roost.dag.run import Run
-from roost.dag.states import NodeState, RunStatus
+from roost.dag.states import NodeState
 from roost.lab.machines import LabError
+from roost.lab.node_changes import NodeChange, dag_ended, ended_as, node_changes
 from roost.lab.scenario_described import Template, names_of
 from roost.lab.scenario_hooks import read_scripts
 from roost.lab.tables import Table
-from roost.runtime.workflow.description import SubmitOptions
+from roost.runtime.workflow.description import SubmitOptions, final_exit
 from roost.runtime.workflow.nodes_log import event_of
 from roost.runtime.workflow.submitting import Submitter
 from roost.schedd.event_log import log
 from roost.schedd.events import Action
+from roost.schedd.local import UNIVERSES
 from roost.sim.scripts import Script, Scripts
 from roost.sim.workload import Job
 from roost.sim.world import World
@@ -54,6 +56,8 @@ class ScenarioDag:
     #: Node to its job.
     templates: Mapping[str, Template]
     scripts: Mapping[str, Script]
+    #: Some job of a node runs beside the queue.
+    runs_beside: bool = False
 
 
 def read_dags(tables: tuple[Table, ...], templates: Mapping[str, Template]) -> dict[str, ScenarioDag]:
@@ -90,19 +94,21 @@ def _dag(table: Table, name: str, templates: Mapping[str, Template]) -> Scenario
     nodes = {node.name: _template_of(table, node, templates) for node in dag.nodes.values()}
     run = ScenarioDag(name=name, dag=dag, templates=nodes, scripts=read_scripts(table))
     programs = {
-        _program(script.words) for node in dag.nodes.values() for script in (node.pre, node.post, node.held) if script
+        program_of(script.words) for node in dag.nodes.values() for script in (node.pre, node.post, node.held) if script
     }
     for program in run.scripts:
         if program not in programs:
             table.fail(
                 f"no node has the script {program!r}; there are: {', '.join(sorted(programs)) or 'none'}", "scripts"
             )
+    beside = False
     for node in dag.nodes.values():
         try:
-            jobs_of_node(run, Run(dag, configured_settings(None, {})), node, 0)
+            jobs = jobs_of_node(run, Run(dag, configured_settings(None, {})), node, 0)
         except LabError as error:
             table.fail(f"node {node.name}: {error}")
-    return run
+        beside = beside or any(each.get("JobUniverse") in UNIVERSES for each in jobs)
+    return replace(run, runs_beside=beside)
 
 
 def _template_of(table: Table, node: Node, templates: Mapping[str, Template]) -> Template:
@@ -128,7 +134,7 @@ def jobs_of_node(
     more = {
         "DAGNodeName": node.name,
         "DAGParentNodeNames": ",".join(run.dag.parents[node.name]),
-        "DAGManNodesLog": log_of(flow.name),
+        "DAGManNodesLog": str(submitter.nodes_log),
     }
     found = []
     for each in made:
@@ -140,27 +146,40 @@ def jobs_of_node(
     return found
 
 
-def log_of(dag: str) -> str:
-    """The log of all nodes of a DAG."""
-    return f"{dag}.dag.nodes.log"
+def submitter_of(nodes_log: Path, config: Config) -> Submitter:
+    """What makes the jobs of nodes, whose log is that, under a configuration."""
+    appends = config.get_bool("DAGMAN_DEFAULT_APPEND_VARS", False)
+    return replace(_TEXT_ONLY, nodes_log=nodes_log, config=config, append_variables=appends)
 
 
-def _program(words: tuple[str, ...]) -> str:
+def names_at_try(dag: str, node: str, count: int, known: Iterable[str]) -> list[str]:
+    """What so many jobs of a node are called, those of a later try with a number; `known` are all names so far."""
+    made = [f"{dag}.{each}" for each in names_of(node, count)]
+    tries = sum(each.partition("/")[0] == made[0] for each in known)
+    return [f"{each}/{tries + 1}" for each in made] if tries else made
+
+
+def program_of(words: tuple[str, ...]) -> str:
+    """The name by which a scenario knows a script."""
     return words[0].rpartition("/")[2]
 
 
 class Flow:
     """A DAG at work."""
 
-    def __init__(self, flow: ScenarioDag, world: World, config: Config, make: Any) -> None:
+    def __init__(self, flow: ScenarioDag, world: World, config: Callable[[], Config], make: Any) -> None:
         self.flow = flow
-        self.run = Run(flow.dag, configured_settings(config, {}))
-        appends = config.get_bool("DAGMAN_DEFAULT_APPEND_VARS", False)
-        self._submitter = replace(_TEXT_ONLY, config=config, append_variables=appends)
+        #: What the pool is configured with by now.
+        self._config = config
+        self._log = Path(f"{flow.name}.dag.nodes.log")
+        self.run = Run(flow.dag, configured_settings(None, {}))
+        self._submitter = _TEXT_ONLY
+        #: What it and its nodes did, in the order of time.
+        self.changes: list[NodeChange] = []
         self.status = "waiting"
         self.exit_code: int | None = None
         self._world = world
-        #: Makes jobs of what they are described by and called, and is told of them.
+        #: Makes the jobs of a node of what they are described by, and is told of them.
         self._make = make
         self._scripts = Scripts(flow.scripts)
         #: Scripts of another number were killed.
@@ -175,6 +194,9 @@ class Flow:
         """It is submitted. Raises LabError if it was before."""
         if self.status != "waiting":
             raise LabError(f"the DAG {self.flow.name} has been submitted before")
+        config = self._config()
+        self.run = Run(self.flow.dag, configured_settings(config, {}))
+        self._submitter = submitter_of(self._log, config)
         self.status = "running"
         self._world.queue.watchers.append(self._stepped)
         self._step(o.Begun(), now)
@@ -192,14 +214,14 @@ class Flow:
     # -- what happens ------------------------------------------------------------------------------------
 
     def _stepped(self, now: float) -> None:
-        lines = self._world.queue.logs.get(log_of(self.flow.name), [])
+        lines = self._world.queue.logs.get(str(self._log), [])
         if len(lines) > self._read and not self._looks:
             self._looks = True
             self._world.engine.at(now + LOOK_S, self._look)
 
     def _look(self, now: float) -> None:
         self._looks = False
-        lines = self._world.queue.logs.get(log_of(self.flow.name), [])
+        lines = self._world.queue.logs.get(str(self._log), [])
         fresh, self._read = lines[self._read :], len(lines)
         for logged in self._reader.feed("".join(fresh).encode()):
             event = event_of(logged)
@@ -207,14 +229,16 @@ class Flow:
                 self._step(event, now)
 
     def _step(self, event: o.Event, now: float) -> None:
-        for order in self.run.step(event, now).orders:
+        step = self.run.step(event, now)
+        self.changes += node_changes(self.flow.name, step.transitions, now)
+        for order in step.orders:
             self._do(order, now)
 
     def _do(self, order: o.Order, now: float) -> None:
         at = self._world.engine.at
         match order:
             case o.RunScript(node=node, point=point, words=words):
-                script, status = self._scripts.run(_program(words))
+                script, status = self._scripts.run(program_of(words))
                 at(now + script.takes_s, partial(self._script_ended, self._generation, node, point, status))
             case o.StopScripts():
                 self._generation += 1
@@ -227,8 +251,9 @@ class Flow:
             case o.Wait(node=node, at=due):
                 at(max(now, due), lambda then: self._step(o.WaitOver(node=node), then))
             case o.Finish(exit_code=code, status=status):
-                self.exit_code = code
-                self.status = "removed" if status is RunStatus.REMOVED else "failed" if code else "done"
+                self.exit_code = final_exit(code)
+                self.status = ended_as(status, self.exit_code)
+                self.changes.append(dag_ended(self.flow.name, status, self.exit_code, now))
 
     def _script_ended(self, generation: int, node: str, point: ScriptPoint, status: int, now: float) -> None:
         if generation == self._generation:
@@ -242,8 +267,7 @@ class Flow:
         except LabError as error:
             self._step(o.SubmitRefused(node=name, text=str(error).splitlines()[0], final=True), now)
             return
-        called = [f"{self.flow.name}.{each}" for each in names_of(name, len(described))]
-        jobs: list[Job] = self._make(called, described, now)
+        jobs: list[Job] = self._make(self.flow.name, name, described, now)
         refusal = self._world.queue.submit(jobs, now)
         if refusal:
             self._step(o.SubmitRefused(node=name, text=refusal, final=False), now)

@@ -16,15 +16,16 @@ from roost.config import Config, Host, MemoryHost, Setting
 from roost.lab.coverage import Coverage
 from roost.lab.durations import shown
 from roost.lab.machines import LabError, load_config, make_pattern
+from roost.lab.node_changes import NodeChange
 from roost.lab.policy_check import not_acted_on, refuse_unreadable
 from roost.lab.scenario import Deed, Expectation, JobExpectation, Order, Scenario, ScenarioMachine, job_of
-from roost.lab.scenario_dags import Flow, dag_misses
+from roost.lab.scenario_dags import Flow, dag_misses, names_at_try
 from roost.lab.scenario_deeds import do, slot_named
 from roost.lab.scenario_described import configured
 from roost.lab.scenario_failure import Explainer, timeline
 from roost.lab.scenario_jobs import misses, why_there
 from roost.node.host_slots import Starter
-from roost.sim.beside import beside_plan, runs_beside
+from roost.sim.beside import beside_plan
 from roost.sim.host import Machine, Slot
 from roost.sim.job_changes import JobChange
 from roost.sim.machine_plan import MachinePlan
@@ -150,7 +151,7 @@ class _Run:
             queue=pattern.queue,
             told=True,
             scripts=scenario.hooks,
-            beside=beside_plan(pattern.config, self.start) if runs_beside(tuple(submitted)) else None,
+            beside=beside_plan(pattern.config, self.start) if scenario.runs_beside else None,
             defrag=pattern.defrag,
             informs=pattern.informs,
             days=scenario.end_s / 86_400,
@@ -163,7 +164,9 @@ class _Run:
         asked = (parse_expression(name) for name, _ in values)
         looked_at = frozenset[str]().union(*map(reported_in, asked))
         self.world = _World(plan, self._stepped, self._starter_stepped, looked_at)
-        self.flows = {name: Flow(each, self.world, pattern.config, self._make) for name, each in scenario.dags.items()}
+        self.flows = {
+            name: Flow(each, self.world, self._pool_config, self._make) for name, each in scenario.dags.items()
+        }
         for deed in scenario.deeds:
             self.world.engine.at(self.start + deed.at_s, lambda now, deed=deed: self._do(deed, now))  # type: ignore[misc]
         for each in scenario.expectations:
@@ -266,15 +269,14 @@ class _Run:
 
     # -- looking -------------------------------------------------------------------------------------------
 
-    def _make(self, called: list[str], described: list[dict[str, Any]], now: float) -> list[Job]:
-        """Jobs of a DAG's node that come of themselves; those of a later try have a number behind their names."""
+    def _make(self, dag: str, node: str, described: list[dict[str, Any]], now: float) -> list[Job]:
+        """Jobs of a DAG's node, which come of themselves."""
         number = 1 + max((int(name.partition(".")[0]) for name in self.names), default=0)
+        called = names_at_try(dag, node, len(described), self.ids)
         jobs = []
         for proc, (name, each) in enumerate(zip(called, described, strict=True)):
-            job = _logged(job_of(each, number, now, f"{name}", proc))
-            tries = sum(known.partition("/")[0] == name for known in self.ids)
-            self.names[job.name] = f"{name}/{tries + 1}" if tries else name
-            self.ids[self.names[job.name]] = job.name
+            job = _logged(job_of(each, number, now, name, proc))
+            self.names[job.name], self.ids[name] = name, job.name
             self.world.metrics.run_s[job.name] = job.truth.run_s
             jobs.append(job)
         return jobs
@@ -454,9 +456,11 @@ class Observed:
     """What came of a scenario, and all that happened in it."""
 
     verdict: Verdict
-    #: Transitions of all slots, by the slots' names, and what jobs did as the queue saw it; in the order of time.
+    #: Transitions of all slots, by the slots' names, what jobs did as the queue saw it, and what DAGs and their nodes
+    #: did; each in the order of time.
     taken: tuple[tuple[str, Taken], ...]
     jobs: tuple[JobChange, ...]
+    nodes: tuple[NodeChange, ...]
 
 
 def run_scenario(scenario: Scenario, host: Host, coverage: Coverage, width: int = 100) -> Verdict:
@@ -469,7 +473,8 @@ def observe_scenario(scenario: Scenario, host: Host, coverage: Coverage, width: 
     run = _Run(scenario, host, coverage, width)
     verdict = run.verdict()
     changes = (replace(each, job=run.names[each.job]) for each in run.world.queue.changes)
-    return Observed(verdict=verdict, taken=tuple(run.taken), jobs=tuple(changes))
+    nodes = tuple(each for flow in run.flows.values() for each in flow.changes)
+    return Observed(verdict=verdict, taken=tuple(run.taken), jobs=tuple(changes), nodes=nodes)
 
 
 def shown_at(failure: Failure) -> str:

@@ -1,23 +1,25 @@
 """In what a scenario on real daemons differs from the same in simulation.
 
-Compared are what each job does as its queue sees it, status by status with the codes of holds, and the transitions of
-each slot in their order: number, from, to and reason have to be the same. Their times
-may differ by `tolerance_s`, and so may the time since the transition before: in the simulation a message takes up to a
-quarter of a second and matching follows half a second later; a real pool matches at once, and then the whole
-rest of a job's stay is earlier by as much. What a machine that is not used finds by looking may be a whole look later.
-What happens that shortly before the end may still be missing. A claim may come before the word that the slot is
-matched, so 6 with 9 counts as 5 and 32 with 9 as 31, and the match of a slot that only has a part cut off (6, 8, 1)
-counts as nothing.
+Compared are what each job does as its queue sees it, status by status with the codes of holds, what each node of a DAG
+does, row by row of its table, and the transitions of each slot in their order: number, from, to and reason have to be
+the same. Their times may differ by `tolerance_s`, and so may the time since the transition before: in the simulation a
+message takes up to a quarter of a second and matching follows half a second later; a real pool matches at once, and
+then the whole rest of a job's stay is earlier by as much. What a machine that is not used finds by looking may be a
+whole look later. What happens that shortly before the end may still be missing.
+
+A claim may come before the word that the slot is matched, so 6 with 9 counts as 5 and 32 with 9 as 31, and the match of
+a slot that only has a part cut off (6, 8, 1) counts as nothing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import zip_longest
 from typing import Final
 
 from roost.base.records import dataclass, replace
 from roost.lab.durations import shown
+from roost.lab.node_changes import NodeChange
 from roost.lab.scenario import Scenario
 from roost.model.reasons import Reason
 from roost.schedd.status import JobStatus
@@ -43,9 +45,9 @@ Timelines = dict[str, list[Taken]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Difference:
-    """The first transition in which the two worlds do not agree about a slot, or the first status of a job."""
+    """The first transition in which the two worlds do not agree about a slot or node, or the first status of a job."""
 
-    #: The slot's name, or ``job a``.
+    #: The slot's name, or ``job a``, ``node flow.A``, ``DAG flow``.
     slot: str
     #: When, s since the beginning of the scenario.
     at_s: float
@@ -94,15 +96,40 @@ def job_differences(
     scenario: Scenario, start: float, simulated: Iterable[JobChange], real: Iterable[JobChange]
 ) -> list[Difference]:
     """The first difference of each job that has one."""
-    ours, theirs = _by_job(simulated), _by_job(real)
+    return _differing(scenario, start, "job ", _by_job(simulated), _by_job(real))
+
+
+def node_differences(
+    scenario: Scenario, start: float, simulated: Iterable[NodeChange], real: Iterable[NodeChange]
+) -> list[Difference]:
+    """The first difference of each DAG and of each node that has one."""
+    ours, theirs = _by_node(simulated), _by_node(real)
+    return _differing(scenario, start, "", ours, theirs)
+
+
+_Change = JobChange | NodeChange
+#: What happened to something, in the order of time.
+_Changes = Sequence[_Change]
+
+
+def _differing(
+    scenario: Scenario, start: float, kind: str, ours: Mapping[str, _Changes], theirs: Mapping[str, _Changes]
+) -> list[Difference]:
     found = []
-    for job in sorted(ours | theirs):
-        one, other = ours.get(job, []), theirs.get(job, [])
-        place = _first_of_job(scenario, start, one, other)
+    for name in sorted({*ours, *theirs}):
+        one, other = ours.get(name, ()), theirs.get(name, ())
+        place = _first_change(scenario, start, one, other)
         if place is not None:
             left, right = ([f"{shown(each.at - start):>9} {each}" for each in changes] for changes in (one, other))
             times = [changes[place].at for changes in (one, other) if place < len(changes)]
-            found.append(_difference_of(f"job {job}", min(times) - start, left, right, place))
+            found.append(_difference_of(f"{kind}{name}", min(times) - start, left, right, place))
+    return found
+
+
+def _by_node(changes: Iterable[NodeChange]) -> dict[str, list[NodeChange]]:
+    found: dict[str, list[NodeChange]] = {}
+    for each in changes:
+        found.setdefault(f"{'node' if '.' in each.name else 'DAG'} {each.name}", []).append(each)
     return found
 
 
@@ -117,15 +144,17 @@ def _by_job(changes: Iterable[JobChange]) -> dict[str, list[JobChange]]:
     return found
 
 
-def _first_of_job(scenario: Scenario, start: float, one: Sequence[JobChange], other: Sequence[JobChange]) -> int | None:
+def _first_change(scenario: Scenario, start: float, one: _Changes, other: _Changes) -> int | None:
     within_s = tolerance_s(scenario)
     before: tuple[float, float] | None = None
-    for place, (a, b) in enumerate(zip_longest(one, other)):
-        if a is None or b is None or (a.status, a.code) != (b.status, b.code):
+    pairs: Iterable[tuple[_Change | None, _Change | None]] = zip_longest(one, other)
+    for place, (a, b) in enumerate(pairs):
+        if a is None or b is None or str(a) != str(b):
             times = [each.at for each in (a, b) if each is not None]
             return place if min(times) < start + scenario.end_s - within_s else None
-        since = 0.0 if before is None else abs((a.at - before[0]) - (b.at - before[1]))
-        if min(abs(a.at - b.at), since) > within_s + IDLE_LOOK_S:
+        apart = abs(a.at - b.at)
+        since = apart if before is None else abs((a.at - before[0]) - (b.at - before[1]))
+        if min(apart, since) > within_s + IDLE_LOOK_S:
             return place
         before = (a.at, b.at)
     return None

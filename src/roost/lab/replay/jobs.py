@@ -11,7 +11,7 @@ import asyncio
 import math
 import sys
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from signal import Signals
 from typing import Any, Final
@@ -98,7 +98,8 @@ class StandIns:
         self.done_s = dict.fromkeys(self.jobs, 0.0)
         self.exits: Counter[str] = Counter()
         self.by_pid: dict[int, StandIn] = {}
-        self.scripts = Scripts(scripts)
+        #: Programs around jobs, and behind them the scripts of each DAG.
+        self._books = [Scripts(scripts)]
         #: Processes of scripts whose time is not over.
         self._at_work: set[int] = set()
         #: Whether a process has been told to end by the signal that it gets.
@@ -151,12 +152,30 @@ class StandIns:
         path.chmod(0o700)
         return path
 
-    def script(self, path: Path) -> Path:
-        """Make a hook, prolog or epilog that does what the scenario says of the program of that name."""
+    @property
+    def next_number(self) -> int:
+        """The number of a further submission."""
+        return 1 + max((int(name.partition(".")[0]) for name in self.jobs), default=0)
+
+    def add(self, jobs: Iterable[Job]) -> None:
+        """Further jobs will be submitted."""
+        for job in jobs:
+            self.jobs[job.name] = job
+            self.done_s[job.name] = 0.0
+
+    def book(self, scripts: Mapping[str, Script]) -> int:
+        """Note what the scripts of a DAG do; the number by which `script` knows them."""
+        self._books.append(Scripts(scripts))
+        return len(self._books) - 1
+
+    def script(self, path: Path, name: str = "", book: int = 0) -> Path:
+        """Make a program around a job, or a script of a DAG, that does what the scenario says of the program of that
+        name, which is the file's if none is given.
+        """
         path.write_text(
             f"#!{sys.executable} -IS\nimport os, socket, sys\n"
             f"line = socket.socket(socket.AF_UNIX)\nline.connect({str(self.path)!r})\n"
-            f"line.sendall(f'script {{os.getpid()}} {path.name}\\n'.encode())\nanswer = b''\n"
+            f"line.sendall(f'script {{os.getpid()}} {book} {name or path.name}\\n'.encode())\nanswer = b''\n"
             "while piece := line.recv(65536):\n    answer += piece\n"
             "status, _, text = answer.decode().partition('\\n')\nprint(text, end='', flush=True)\n"
             "sys.exit(int(status or 1))\n"
@@ -183,7 +202,7 @@ class StandIns:
             elif word == "fetch":
                 await self._fetch(writer)
             elif word == "script":
-                self._script(int(rest[0]), rest[1], writer)
+                self._script(int(rest[0]), self._books[int(rest[1])].run(" ".join(rest[2:])), writer)
             elif word in ("accept", "reject", "evict"):
                 self.source.replied(self.jobs[f"{rest[0]}.0"].ad, word == "accept")
                 writer.close()
@@ -238,8 +257,8 @@ class StandIns:
             ),
         )  # fmt: skip
 
-    def _script(self, pid: int, name: str, writer: asyncio.StreamWriter) -> None:
-        script, status = self.scripts.run(name)
+    def _script(self, pid: int, begun: tuple[Script, int], writer: asyncio.StreamWriter) -> None:
+        script, status = begun
         self._at_work.add(pid)
 
         def end(_: float) -> None:
@@ -254,7 +273,11 @@ class StandIns:
 
     def waits(self, family: Family) -> bool:
         """Whether a program is a script whose time is not over."""
-        return family.pid in self._at_work
+        return self.works(family.pid)
+
+    def works(self, pid: int) -> bool:
+        """Whether a process is a script whose time is not over."""
+        return pid in self._at_work
 
     async def _fetch(self, writer: asyncio.StreamWriter) -> None:
         ad = self.source.fetch(self.clock.now())

@@ -16,6 +16,8 @@ from typing import Any, Final
 from roost.base.records import replace
 from roost.config import Config
 from roost.lab.machines import LabError
+from roost.lab.node_changes import NodeChange
+from roost.lab.replay.dags import ReplayFlow
 from roost.lab.replay.driven_loop import DrivenClock, DrivenLoop
 from roost.lab.replay.jobs import StandIns, ad_of
 from roost.lab.replay.machine import ReplayNode, WatchedNursery
@@ -206,6 +208,11 @@ class ReplayPool:
         self.node_buses: dict[str, MutedBus] = {}
         #: The scenario's name of a job to that of the queue.
         self.ids: dict[str, JobId] = {}
+        #: DAG to its run, once it is submitted.
+        self.flows: dict[str, ReplayFlow] = {}
+        self.node_changes: list[NodeChange] = []
+        #: What the queue, the matchmaker and DAGs are configured with.
+        self._config: Config
         #: A daemon comes to the bus, or leaves it.
         self._changing_bus = False
 
@@ -244,7 +251,7 @@ class ReplayPool:
         await self.jobs.open()
         self.jobs.is_to_end = lambda pid: all(node.is_to_end(pid) for node in self.nodes.values())
         configs = configured(self._hooks(), self.jobs.script)
-        config = configs[""]
+        config = self._config = configs[""]
         loop.drive()
         self.clock = self.jobs.clock = DrivenClock(loop, self.start)
         loop.settle, loop.happened, loop.under_way = self._settle, self._happened, self._under_way
@@ -286,6 +293,8 @@ class ReplayPool:
         """Take it down."""
         loop.settle, loop.happened, loop.under_way = None, lambda: None, lambda: ""
         await loop.settled()
+        for flow in self.flows.values():
+            await flow.close()
         for node in self.nodes.values():
             await node.die()
         if hasattr(self, "schedd"):
@@ -316,7 +325,8 @@ class ReplayPool:
             return "a subscription"
         if self._changing_bus:
             return "a connection to the bus"
-        return self.nursery.under_way(self.jobs)
+        scripts = (flow.scripts.under_way() for flow in self.flows.values())
+        return next(filter(None, scripts), "") or self.nursery.under_way(self.jobs)
 
     async def _settle(self) -> None:
         """Let everything arrive that is on its way: what was sent, and then what the server had for others."""
@@ -332,8 +342,8 @@ class ReplayPool:
 
     # -- orders ----------------------------------------------------------------------------------------
 
-    def submit(self, jobs: dict[str, Job]) -> None:
-        """Hand the jobs of a cluster to the queue, by their names."""
+    def submit(self, jobs: dict[str, Job]) -> str:
+        """Hand the jobs of a cluster to the queue, by their names; why it refuses them, "" if it does not."""
         number = self.schedd.queue.book.next_cluster
         self.ids |= {name: JobId(number, proc) for proc, name in enumerate(jobs)}
         source = Together([replace(job, ad=ad_of(job, self.jobs)) for job in jobs.values()])
@@ -342,7 +352,7 @@ class ReplayPool:
         if number not in self.schedd.queue.book.clusters:
             # It was refused, and another cluster gets its number.
             self.ids = {name: job for name, job in self.ids.items() if name not in jobs}
-            return
+            return self.schedd.refusal or "the queue takes no jobs now"
         for name, job in jobs.items():
             past = past_of(job)
             if past is not None:
@@ -350,6 +360,11 @@ class ReplayPool:
                 self.schedd.feed(
                     ev.Acted(action=note, jobs=which, user=CLIENT, superuser=True, reply_to="", attributes=past)
                 )
+        return ""
+
+    def act(self, action: ev.Action, jobs: tuple[JobId, ...], *, reason: str = "") -> None:
+        """Have the queue do something with jobs."""
+        self.schedd.feed(ev.Acted(action=action, jobs=jobs, user=CLIENT, superuser=True, reply_to="", reason=reason))
 
     def place(self, name: str) -> JobStatus | None:
         """Where a job is; None before it was submitted."""
@@ -366,9 +381,7 @@ class ReplayPool:
         node, now = self._node(deed), self.clock.now()
         match deed.order:
             case Order.HOLD | Order.RELEASE | Order.REMOVE | Order.SUSPEND | Order.CONTINUE | Order.VACATE_JOB:
-                job = self.ids[deed.job]
-                action = _ACTIONS[deed.order]
-                self.schedd.feed(ev.Acted(action=action, jobs=(job,), user=CLIENT, superuser=True, reply_to=""))
+                self.act(_ACTIONS[deed.order], (self._job(deed),))
             case Order.UPDATE:
                 assert deed.attributes is not None
                 self._tell(deed, nev.JobUpdated(attributes=deed.attributes), now)
@@ -398,12 +411,21 @@ class ReplayPool:
                     if deed.machine in ("", name):
                         await each.reconfigure(configs[name])
                 if not deed.machine:
+                    self._config = configs[""]
                     await self.schedd.reconfigure(configs[""])
                     await self.central.reconfigure(configs[""])
-            case Order.DAG | Order.REMOVE_DAG:
-                raise LabError("a replay does not run DAGs")
+            case Order.DAG:
+                self.flows[deed.how] = ReplayFlow(self, self.scenario.dags[deed.how], self._config)
+            case Order.REMOVE_DAG:
+                self.flows[deed.how].remove()
             case Order.QUEUE:
                 self.buses[Role.SCHEDD].mute(deed.how == "away")
+
+    def _job(self, deed: Deed) -> JobId:
+        """The job that an order is about. Raises LabError for one that has not been submitted."""
+        if deed.job not in self.ids:
+            raise LabError(f"the job {deed.job} has not been submitted when {deed.order} is ordered")
+        return self.ids[deed.job]
 
     def _node(self, deed: Deed) -> ReplayNode:
         """The machine that an order is given to."""

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from roost.runtime.queue.daemon import ScheddDaemon
+from roost.runtime.queue.log_files import Appended
+from roost.schedd import effects as ef
 from roost.schedd import events as ev
 from roost.schedd.changes import AddHistory, PutJob
 from roost.schedd.identifiers import JobId
@@ -25,16 +27,30 @@ class ReplaySchedd(ScheddDaemon):
     def __init__(self, pool: ReplayPool, *args: Any) -> None:
         self._pool = pool
         self._status: dict[JobId, JobStatus] = {}
+        #: Why it refused what it was asked for last; "" if it did not.
+        self.refusal = ""
         super().__init__(*args)
+        # Event logs of whichever owner are written by who replays them.
+        self.deputies.are_needed = False
 
     def feed(self, event: ev.Event) -> None:
         """Something has happened."""
         before = self._fed
+        self.refusal = ""
         super().feed(event)
+        for effect in self._steps[-1].effects if self._fed != before else ():
+            if isinstance(effect, ef.Reply) and not effect.ok:
+                self.refusal = effect.text
         for change in self._steps[-1].changes if self._fed != before else ():
             if isinstance(change, PutJob | AddHistory):
                 for job in change.jobs if isinstance(change, AddHistory) else (change.job,):
                     self._see(job, change.status)
+
+    def _heard_of_logs(self, appended: Appended) -> None:
+        """Event logs have been written."""
+        super()._heard_of_logs(appended)
+        for flow in self._pool.flows.values():
+            flow.stir()
 
     def _see(self, job: JobId, status: JobStatus) -> None:
         known, self._status[job] = self._status.get(job, JobStatus.IDLE), status

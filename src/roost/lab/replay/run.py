@@ -17,6 +17,7 @@ from roost.base.records import dataclass
 from roost.config import Config, Host, MemoryHost, Setting
 from roost.lab.durations import shown
 from roost.lab.machines import LabError, load_config
+from roost.lab.node_changes import NodeChange
 from roost.lab.policy_check import refuse_unreadable
 from roost.lab.replay.driven_loop import DrivenLoop, Stuck
 from roost.lab.replay.leftovers import RunDirectory, memory
@@ -57,6 +58,8 @@ class Replay:
     taken: tuple[tuple[str, Taken], ...]
     #: What each job did as its queue saw it, in the order of time.
     jobs: tuple[JobChange, ...] = ()
+    #: What DAGs and their nodes did, in the order of time.
+    nodes: tuple[NodeChange, ...] = ()
     #: What daemons told of mistakes of their own.
     mistakes: tuple[str, ...] = ()
 
@@ -182,7 +185,12 @@ class Replays:
             pool.remove()
         mistakes = tuple(self._mistakes.found)
         return Replay(
-            scenario=scenario, start=start, taken=tuple(pool.taken), jobs=tuple(pool.changes), mistakes=mistakes
+            scenario=scenario,
+            start=start,
+            taken=tuple(pool.taken),
+            jobs=tuple(pool.changes),
+            nodes=tuple(pool.node_changes),
+            mistakes=mistakes,
         )
 
 

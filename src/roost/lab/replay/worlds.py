@@ -11,7 +11,7 @@ from roost.config import Host, Setting
 from roost.lab.coverage import Coverage
 from roost.lab.durations import shown
 from roost.lab.outcome import NoReplay, Outcome
-from roost.lab.replay.comparison import differences, job_differences
+from roost.lab.replay.comparison import differences, job_differences, node_differences
 from roost.lab.replay.driven_loop import Stuck
 from roost.lab.replay.run import Replay, Replays
 from roost.lab.scenario import Scenario
@@ -76,6 +76,7 @@ class BothWorlds:
             differences=(
                 *differences(scenario, found.start, seen.taken, found.taken),
                 *job_differences(scenario, found.start, seen.jobs, found.jobs),
+                *node_differences(scenario, found.start, seen.nodes, found.nodes),
             ),
             problem="; ".join(found.mistakes),
         )

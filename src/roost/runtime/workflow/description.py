@@ -29,6 +29,11 @@ AGAIN_EXIT: Final = 3
 _REMOVE: Final = f"(ExitSignal =?= 11 || (ExitCode =!= UNDEFINED && ExitCode =!= {AGAIN_EXIT}))"
 
 
+def final_exit(code: int) -> int:
+    """What a run that is over exits with, where `code` is what its DAG asks for."""
+    return 1 if code == AGAIN_EXIT else code
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SubmitOptions:
     """What `condor_submit_dag` and `roost dag submit` are told."""

@@ -12,13 +12,13 @@ from __future__ import annotations
 
 import logging
 import re
-import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Final, NamedTuple
 
 from roost.dag import ScriptPoint
 from roost.dag.states import JOB_REMOVED, Progress
+from roost.runtime.clock import SYSTEM, Clock
 from roost.schedd.event_log import log
 
 _log = logging.getLogger("roost.dag")
@@ -47,8 +47,14 @@ class JobStates:
     """
 
     def __init__(
-        self, path: str, nodes: Mapping[str, Progress], clusters: Mapping[int, Progress], tag_of: Callable[[str], str]
+        self,
+        path: str,
+        nodes: Mapping[str, Progress],
+        clusters: Mapping[int, Progress],
+        tag_of: Callable[[str], str],
+        clock: Clock = SYSTEM,
     ) -> None:
+        self._clock = clock
         self._path = Path(path) if path else None
         self._nodes = nodes
         self._clusters = clusters
@@ -136,7 +142,7 @@ class JobStates:
 
     def _of_node(self, node: str, word: str, id_: str) -> None:
         if self._path is not None:
-            self._tell(_Told(int(time.time()), node, word, id_), self._number(node))
+            self._tell(_Told(int(self._clock.now()), node, word, id_), self._number(node))
 
     def _number(self, node: str) -> int:
         """The number of a node's present try."""
@@ -204,7 +210,7 @@ class JobStates:
             return
         try:
             with self._path.open("a", encoding="utf-8") as file:
-                file.write(f"{int(time.time()) if at is None else at} {text}\n")
+                file.write(f"{int(self._clock.now()) if at is None else at} {text}\n")
         except OSError as error:
             _log.error("%s is not written: %s", self._path, error.strerror)
 

@@ -6,7 +6,6 @@ import fcntl
 import logging
 import os
 import re
-import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
@@ -14,6 +13,7 @@ from typing import Final
 
 from roost.dag import ScriptPoint
 from roost.dag import orders as o
+from roost.runtime.clock import SYSTEM, Clock
 from roost.schedd.event_log import log
 
 _log = logging.getLogger("roost.dag")
@@ -26,8 +26,11 @@ _PIECE: Final = 1 << 20
 class NodesLog:
     """One log, read as it grows."""
 
-    def __init__(self, path: Path, heard: Callable[[log.LoggedEvent], None] = lambda logged: None) -> None:
+    def __init__(
+        self, path: Path, heard: Callable[[log.LoggedEvent], None] = lambda logged: None, clock: Clock = SYSTEM
+    ) -> None:
         self._path = path
+        self._clock = clock
         #: Told of every event that is read.
         self._heard = heard
         self._reader = log.LogReader()
@@ -94,7 +97,7 @@ class NodesLog:
         """Write that a POST script has ended. Raises OSError."""
         exit_ = log.ProgramExit(code=status, signal=None) if status >= 0 else log.ProgramExit(code=None, signal=-status)
         event = log.PostScriptTerminated(exit=exit_, node_name=node)
-        text = log.format_event(event, -1 if cluster is None else cluster, 0, time.time())
+        text = log.format_event(event, -1 if cluster is None else cluster, 0, self._clock.now())
         descriptor = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o644)
         try:
             fcntl.lockf(descriptor, fcntl.LOCK_EX)

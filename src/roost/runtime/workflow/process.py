@@ -22,7 +22,7 @@ from typing import Any, Final, Protocol
 from roost.base.records import dataclass, field, replace
 from roost.dag import Dag, ScriptPoint
 from roost.dag import orders as o
-from roost.dag.run import Run, Settings, Step
+from roost.dag.run import Run, Settings, Step, Taken
 from roost.dag.states import NodeState
 from roost.dag.texts import (
     STATUS_WORDS,
@@ -33,8 +33,9 @@ from roost.dag.texts import (
     run_attributes,
     status_table,
 )
+from roost.runtime.clock import SYSTEM, Clock
 from roost.runtime.files.whole_files import write_whole
-from roost.runtime.workflow.description import AGAIN_EXIT
+from roost.runtime.workflow.description import AGAIN_EXIT, final_exit
 from roost.runtime.workflow.files import RunFiles, read_text, unused
 from roost.runtime.workflow.job_states import JobStates
 from roost.runtime.workflow.nodes_log import NodesLog
@@ -88,9 +89,12 @@ class Process:
     #: The rescue file that it goes on from; 0 for none.
     rescue: int = 0
     rescues_max: int = 100
+    #: Where the relative paths of the DAG begin.
+    directory: Path = field(default_factory=Path)
+    clock: Clock = SYSTEM
+    scripts: Scripts = field(default_factory=Scripts)
+    signals: Signals = field(default_factory=Signals)
     run: Run = field(init=False)
-    scripts: Scripts = field(init=False, default_factory=Scripts)
-    signals: Signals = field(init=False, default_factory=Signals)
     log: NodesLog = field(init=False)
     states: JobStates = field(init=False)
     _began_at: float = field(init=False, default=0.0)
@@ -110,12 +114,21 @@ class Process:
 
     def __post_init__(self) -> None:
         self.run = Run(self.dag, self.settings)
-        self.states = JobStates(self.dag.job_state_log, self.run.nodes, self.run.clusters, self._tag_of)
-        self.log = NodesLog(self.files.nodes_log, self.states.heard)
+        log = self.dag.job_state_log
+        path = str(self.directory / log) if log else ""
+        self.states = JobStates(path, self.run.nodes, self.run.clusters, self._tag_of, self.clock)
+        self.log = NodesLog(self.files.nodes_log, self.states.heard, self.clock)
 
     def work(self, *, recovering: bool) -> int:
         """Run until the run is over, or a signal says to leave it; the exit status. Raises OSError."""
-        self._began_at = time.time()
+        self.begin(recovering=recovering)
+        while (code := self.look()) is None:
+            self.signals.wait(LOOK_S)
+        return code
+
+    def begin(self, *, recovering: bool) -> None:
+        """Begin the run, or go on with it; `look` does the rest. Raises OSError."""
+        self._began_at = self.clock.now()
         self.signals.listen()
         if not recovering:
             self.log.begin_anew()
@@ -125,19 +138,19 @@ class Process:
         self._clusters.update(event.cluster for event in past if isinstance(event, o.NodeSubmitted))
         if recovering:
             _log.info("continuing from %s: %d events", self.files.nodes_log, len(past))
-        self._take(self.run.step(o.Begun(past=past), time.time()), past=True)
+        self._take(self.run.step(o.Begun(past=past), self.clock.now()), past=True)
         if recovering:
             self.states.catch_up()
             self.states.recovered()
-        while self._finish is None:
-            leave = self._look()
-            if leave:
-                self.scripts.stop()
-                _log.info("signal %d: leaving the jobs in the queue", leave)
-                return AGAIN_EXIT
-            if self._finish is None:
-                self.signals.wait(LOOK_S)
-        return self._end(self._finish)
+
+    def look(self) -> int | None:
+        """See what has happened, and act on it; the exit status of a run that is over or left. Raises OSError."""
+        leave = 0 if self._finish is not None else self._look()
+        if leave:
+            self.scripts.stop()
+            _log.info("signal %d: leaving the jobs in the queue", leave)
+            return AGAIN_EXIT
+        return None if self._finish is None else self._end(self._finish)
 
     # -- what happens ------------------------------------------------------------------------------------
 
@@ -183,7 +196,7 @@ class Process:
         for node, point, status in self.scripts.ended():
             _log.info("%s script of node %s ended with status %d", point, node, status)
             self._script_ended(o.ScriptEnded(node=node, point=point, status=status))
-        now = time.time()
+        now = self.clock.now()
         for node in [node for node, at in self._waits.items() if at <= now]:
             del self._waits[node]
             self._tell(o.WaitOver(node=node))
@@ -204,20 +217,23 @@ class Process:
         self._tell(event)
 
     def _tell(self, event: o.Event) -> None:
-        self._take(self.run.step(event, time.time()))
+        self._take(self.run.step(event, self.clock.now()))
 
     def _take(self, step: Step, *, past: bool = False) -> None:
         for taken in step.transitions:
-            progress = self.run.nodes[taken.node]
-            telling = taken.row.target in (NodeState.READY, NodeState.ERROR)
-            details = f": {progress.details}" if telling and progress.details else ""
-            source, target = taken.row.source, taken.row.target
-            _log.info("node %s: %s -> %s (%s)%s", taken.node, source.name, target.name, taken.row.on, details)
+            self.took(taken)
             # What happened in the past stands in the log already.
-            if source is NodeState.POSTRUN and not past:
+            if taken.row.source is NodeState.POSTRUN and not past:
                 self._write_post(taken.node)
             self._changed = True
         self._todo += step.orders
+
+    def took(self, taken: Taken) -> None:
+        """Tell that a node has taken a row of its table."""
+        progress, row = self.run.nodes[taken.node], taken.row
+        telling = row.target in (NodeState.READY, NodeState.ERROR)
+        details = f": {progress.details}" if telling and progress.details else ""
+        _log.info("node %s: %s -> %s (%s)%s", taken.node, row.source.name, row.target.name, row.on, details)
 
     def _write_post(self, node: str) -> None:
         # A node that is tried again has forgotten its cluster and how the script ended by now.
@@ -272,7 +288,7 @@ class Process:
         if self.run.nodes[name].state is not NodeState.SUBMITTED:
             return
         try:
-            submission = self.submitter.submission(self.run, node, retry, time.time())
+            submission = self.submitter.submission(self.run, node, retry, self.clock.now())
             cluster, jobs = self._submitted_before(name) or self.queue.submit(submission)
         except BadNode as problem:
             self._not_submitted(name, str(problem), final=True)
@@ -305,7 +321,7 @@ class Process:
     def _tag_of(self, name: str) -> str:
         """The tag of a node that has not been submitted yet; its PRE script may have to write its description first."""
         try:
-            return tag_of(self.submitter.submission(self.run, self.dag.nodes[name], 0, time.time()))
+            return tag_of(self.submitter.submission(self.run, self.dag.nodes[name], 0, self.clock.now()))
         except BadNode:
             return ""
 
@@ -317,9 +333,10 @@ class Process:
     # -- files ---------------------------------------------------------------------------------------------
 
     def _write(self, path: Path, text_of: Any) -> None:
+        path = self.directory / path
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            write_whole(path, text_of(self.run, time.time()))
+            write_whole(path, text_of(self.run, self.clock.now()))
         except OSError as error:
             _log.error("%s is not written: %s", path, error.strerror)
 
@@ -342,9 +359,9 @@ class Process:
             _log.info("%s", line)
         dot = self.dag.dot
         if dot is not None and (dot.update or at_once):
-            include = read_text(dot.include) if dot.include else None
-            path = Path(dot.path) if dot.overwrite else unused(Path(dot.path))
-            self._write(path, lambda run, at: dot_text(run, at, include or ""))
+            include = read_text(str(self.directory / dot.include)) if dot.include else None
+            path = self.directory / dot.path
+            self._write(path if dot.overwrite else unused(path), lambda run, at: dot_text(run, at, include or ""))
         if self.submitter.cluster is not None:
             try:
                 self.queue.tell(self.submitter.cluster, {**run_attributes(self.run), "DAG_AdUpdateTime": int(now)})
@@ -353,10 +370,9 @@ class Process:
 
     def _end(self, finish: o.Finish) -> int:
         self._carry_out()
-        now, code = time.time(), finish.exit_code
-        if code == AGAIN_EXIT:
-            _log.warning("an exit status of %d would have the run started again: it ends with 1", code)
-            code = 1
+        now, code = self.clock.now(), final_exit(finish.exit_code)
+        if code != finish.exit_code:
+            _log.warning("exit status %d would start the run again: it ends with %d", finish.exit_code, code)
         self._publish(now, at_once=True)
         text = metrics_text(
             self.run,

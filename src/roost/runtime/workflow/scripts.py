@@ -25,9 +25,10 @@ class _Running:
 
 
 class Scripts:
-    """The scripts that run."""
+    """The scripts that run; relative paths begin in `directory`."""
 
-    def __init__(self) -> None:
+    def __init__(self, directory: Path = Path()) -> None:
+        self.directory = directory
         self._running: list[_Running] = []
         self._failed: list[tuple[str, ScriptPoint, int]] = []
 
@@ -35,13 +36,13 @@ class Scripts:
         """Start one; what is wrong if it cannot be, and then it ends with `NOT_STARTED`."""
         script = {ScriptPoint.PRE: node.pre, ScriptPoint.POST: node.post, ScriptPoint.HOLD: node.held}[point]
         assert script is not None, "a script that the node does not have"
-        directory = Path(node.directory or ".")
+        directory = self.place(node)
         debug: IO[bytes] | None = None
         try:
             debug = _debug(script, directory)
             streams = script.debug_streams
             process = subprocess.Popen(
-                [_program(words[0], directory), *words[1:]],
+                [self.program(words[0], directory), *words[1:]],
                 cwd=directory,
                 stdin=subprocess.DEVNULL,
                 stdout=debug if debug is not None and streams in ("ALL", "STDOUT") else subprocess.DEVNULL,
@@ -55,6 +56,16 @@ class Scripts:
             return f"{words[0]} cannot be started: {error}"
         self._running.append(_Running(node=node.name, point=point, process=process, debug=debug))
         return ""
+
+    def place(self, node: Node) -> Path:
+        """Where the scripts of a node run."""
+        return self.directory / (node.directory or ".")
+
+    def program(self, word: str, directory: Path) -> str:
+        """A program by its path; a plain name is looked for where the node is, before PATH."""
+        if "/" not in word and (directory / word).exists():
+            return f"./{word}"
+        return word
 
     def ended(self) -> list[tuple[str, ScriptPoint, int]]:
         """Those that have ended since the last time: node, point, status; a signal is negative."""
@@ -80,13 +91,6 @@ class Scripts:
     def _close(self, each: _Running) -> None:
         if each.debug is not None:
             each.debug.close()
-
-
-def _program(word: str, directory: Path) -> str:
-    """A program by its path; a plain name is looked for where the node is, before PATH."""
-    if "/" not in word and (directory / word).exists():
-        return f"./{word}"
-    return word
 
 
 def _debug(script: Script, directory: Path) -> IO[bytes] | None:

@@ -1,0 +1,42 @@
+"""What DAGs and their nodes do over time: the same values in the simulation and on real daemons."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from roost.base.records import dataclass
+from roost.dag.run import Taken
+from roost.dag.states import RunStatus
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeChange:
+    """A node has taken a row of its table, or a DAG has ended."""
+
+    #: ``flow.A`` for the node A of the DAG flow, ``flow`` for that DAG.
+    name: str
+    #: Epoch s.
+    at: float
+    #: In words.
+    what: str
+
+    def __str__(self) -> str:
+        return self.what
+
+
+def node_changes(dag: str, taken: Iterable[Taken], at: float) -> Iterator[NodeChange]:
+    """The changes that rows, which nodes of a DAG have taken, make."""
+    for each in taken:
+        row = each.row
+        way = f"{row.source.name.lower()} → {row.target.name.lower()}"
+        yield NodeChange(name=f"{dag}.{each.node}", at=at, what=f"{row.number:>3} {way}: {row.on}")
+
+
+def ended_as(status: RunStatus, exit_code: int) -> str:
+    """What has become of a DAG that has ended."""
+    return "removed" if status is RunStatus.REMOVED else "failed" if exit_code else "done"
+
+
+def dag_ended(dag: str, status: RunStatus, exit_code: int, at: float) -> NodeChange:
+    """The end of a DAG."""
+    return NodeChange(name=dag, at=at, what=f"{ended_as(status, exit_code)} ({exit_code})")
