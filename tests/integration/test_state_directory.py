@@ -320,9 +320,10 @@ def test_a_process_that_was_stopped_is_named_by_the_status_of_daemons(start: Cal
     eventually(lambda: pool.try_("status", "--daemons").returncode == 0, "daemons without a problem")
 
 
+@pytest.mark.parametrize("slot", ["recorded", "unrecorded"])
 @pytest.mark.parametrize("how", ["removed", "unreadable"])
 def test_a_job_whose_run_record_is_lost_while_its_machine_is_away_runs_once_at_a_time(
-    start: Callable[..., Pool], how: str
+    start: Callable[..., Pool], how: str, slot: str
 ) -> None:
     """It ran twice at the same time; a record that could not be read kept the machine's daemon from starting."""
     pool = start()
@@ -335,6 +336,10 @@ def test_a_job_whose_run_record_is_lost_while_its_machine_is_away_runs_once_at_a
     pool.down("--leave-jobs")
     (record,) = (pool.home / "jobs").glob("*.run")
     record.unlink()
+    if slot == "unrecorded":
+        # As of a run that was young.
+        for path in (pool.home / "run" / "slots").glob("*.slot"):
+            path.unlink()
     if how == "unreadable":
         record.mkdir()
     pool.up()
@@ -343,7 +348,7 @@ def test_a_job_whose_run_record_is_lost_while_its_machine_is_away_runs_once_at_a
     eventually(lambda: runs.read_text().count("begun") == 2, "the second run")
     (pool.work / "go").touch()
     pool.wait(job)
-    assert runs.read_text() == "begun\nbegun\n"
+    assert runs.read_text() == "begun\nbegun\n", (pool.home / "log" / "node.log").read_text()
     if how == "unreadable":
         assert "Is a directory; remove it" in (pool.home / "log" / "node.log").read_text()
         record.rmdir()

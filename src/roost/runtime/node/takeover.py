@@ -28,7 +28,8 @@ from roost.runtime.processes.family import Family, adopt, bury
 from roost.runtime.processes.hook_programs import remove_hook_calls
 from roost.runtime.processes.run_records import RunRecord
 from roost.runtime.processes.sandbox import remove_tree
-from roost.runtime.processes.spawn_order import ProcessEnd
+from roost.runtime.processes.shepherd.processes import marks
+from roost.runtime.processes.spawn_order import ProcessEnd, key_of
 from roost.starter.persisted import UnreadableRecord as UnreadableStarter
 from roost.starter.transfer_plan import moves_files
 from roost.wire.messages import RunEnded
@@ -46,7 +47,7 @@ async def take_over(daemon: NodeDaemon, records: Mapping[str, RunRecord]) -> Non
     for run in records:
         machine.was_named(run)
     shared, slots = daemon.state.load(records)
-    await _end_unrecorded(daemon, records, slots)
+    await _end_unrecorded(daemon, records)
     if shared is not None:
         left = left_slots(machine, shared, slots)
         plan = None if left is None else daemon.plan_with(left)
@@ -69,19 +70,15 @@ async def take_over(daemon: NodeDaemon, records: Mapping[str, RunRecord]) -> Non
     await _clear(daemon, {file_name(run) for run in here})
 
 
-async def _end_unrecorded(daemon: NodeDaemon, records: Mapping[str, RunRecord], slots: Mapping[str, object]) -> None:
-    """End what is left of runs that slots had and whose records are gone: their queues will run the jobs again."""
-    for slot in slots.values():
-        run = slot.get("run") if isinstance(slot, dict) else None
-        if not isinstance(slot, dict) or not isinstance(run, str) or not run or run in records:
-            continue
-        try:
-            starts = starter_of(slot).run
-        except (UnreadableRecord, UnreadableStarter, KeyError, TypeError):
-            continue
-        if starts:
+async def _end_unrecorded(daemon: NodeDaemon, records: Mapping[str, RunRecord]) -> None:
+    """End what is left of runs whose records are gone or cannot be read: their queues will run the jobs again."""
+    jobs = daemon.context.home.jobs
+    keys = {key for mark in await asyncio.to_thread(marks) if (key := key_of(mark, jobs))}
+    for key in sorted(keys):
+        run = key.rpartition("/")[0] or key
+        if run not in records:
             _log.warning("run %s has no record that can be read; what is left of it is ended", run)
-            await asyncio.to_thread(bury, daemon.reports.record(run), f"{run}/{starts}", None)
+            await asyncio.to_thread(bury, daemon.reports.record(run), key, None)
 
 
 async def _adopt(daemon: NodeDaemon, slot: NodeSlot, record: RunRecord, *, starts: bool) -> None:

@@ -36,6 +36,12 @@ def mark_of(record: Path, key: str) -> bytes:
     return f"{key} {_place(record.parent)}".encode()
 
 
+def key_of(mark: bytes, directory: Path) -> str:
+    """The key of a run with its record in that directory, by a mark; "" for a mark of another run."""
+    key, _, place = mark.decode("utf-8", "surrogateescape").rpartition(" ")
+    return key if place == _place(directory) else ""
+
+
 @lru_cache(maxsize=64)
 def _place(directory: Path) -> str:
     return hashlib.blake2b(os.fsencode(directory.resolve()), digest_size=8).hexdigest()

@@ -162,6 +162,17 @@ def marked(mark: bytes, session: int = 0, since: int = 0) -> dict[int, Seen]:
     return found
 
 
+def marks() -> set[bytes]:
+    """The marks of all processes that have one."""
+    found, name = set(), b"\0" + MARK + b"="
+    for pid, seen in everybody().items():
+        environment = b"" if seen.is_dead else b"\0" + read_kernel_file(f"/proc/{pid}/environ")
+        _, present, rest = environment.partition(name)
+        if present:
+            found.add(rest.partition(b"\0")[0])
+    return found
+
+
 _KNOWS_CHILDREN = os.path.exists(f"/proc/self/task/{os.getpid()}/children")
 
 
