@@ -39,8 +39,9 @@ DAG_KEYS: Final = ("file", "text", "scripts")
 #: What a DAG is, and where its nodes are.
 STATUSES: Final = ("waiting", "running", "done", "failed", "removed")
 NODE_STATES: Final = tuple(state.name.lower() for state in NodeState)
-#: How long after something has happened the process of a DAG finds it in its log, s.
-LOOK_S: Final = 0.2
+#: How long after something has happened the process of a DAG finds it in its log, s: a pool's messages about it have
+#: arrived by then.
+LOOK_S: Final = 1.0
 #: What knows nothing of a pool.
 _TEXT_ONLY: Final = Submitter(
     cluster=None, nodes_log=Path("/"), owner="", uid_domain="", config=None, options=SubmitOptions()

@@ -43,7 +43,6 @@ from roost.sim.own_work import BENCHMARK_S, FETCH_S
 from roost.sim.pattern import platform
 from roost.startd.machine import Step
 from roost.startd.slot_state import SlotState
-from roost.startd.states import CLEANING
 from roost.starter.states import State
 
 if TYPE_CHECKING:
@@ -182,6 +181,12 @@ class _Forgetful(NodeState):
         """A starter has taken a step."""
 
 
+def _clears_up(state: SlotState) -> bool:
+    """Whether the job of a slot has ended, and its starter is only waited for."""
+    activation = state.claim.activation
+    return activation is not None and activation.ended
+
+
 class ReplayNode(NodeDaemon):
     """The machine's daemon."""
 
@@ -273,7 +278,7 @@ class ReplayNode(NodeDaemon):
         """A slot has taken a step."""
         self.pool.taken += [(slot.name, each) for each in taken.transitions]
         super().stepped(slot, before, taken, now)
-        if any(each.state.pair == CLEANING for each in self.machine.slots):
+        if any(_clears_up(each.state) for each in self.machine.slots):
             self.pool.node_buses[self.replayed.name].may_talk.clear()
         else:
             self.pool.node_buses[self.replayed.name].may_talk.set()
