@@ -8,7 +8,7 @@ from collections import Counter
 import pytest
 
 from roost.classad import ClassAd
-from roost.model.cell_accounting import AccountingRecord
+from roost.model.cell_accounting import AccountingRecord, TaskUse
 from roost.schedd import changes as ch
 from roost.schedd import effects as ef
 from roost.schedd import events as ev
@@ -170,3 +170,39 @@ def test_no_run_is_accounted_twice_whatever_a_machine_says_late_or_again(seed: i
     assert set(runs.values()) == {1} and "" not in runs
     well = Counter(record.task for _, record in machine.accounted if record.failed == 0)
     assert well == dict.fromkeys(range(1, 7), 1)
+
+
+TASKS = (
+    TaskUse(name="1.b", queue="all.q", host="b", began=5.5, ended=8.0, exit_code=3, user_cpu_s=2.0, system_cpu_s=1.0,
+            mem=4.0, maxvmem=9e9, resources={"ru_utime": 2.0, "ru_maxrss": 9.0}),
+    TaskUse(name="2.b", queue="b.q", host="b", began=6.0, ended=9.0, signal=9, resources={"ru_utime": 0.5}),
+)  # fmt: skip
+
+
+def ended_with_tasks(queue: Driven, **task: bool) -> tuple[list[AccountingRecord], ClassAd]:
+    job = begun(queue, queue.submit(source(1)), **task)
+    end = ev.RunEnded(
+        node="a", claim_id=job.claim_id, run=job.run, at=queue.now + 9, ending="exit", started=True, exit_code=0,
+        attributes=ClassAd({**said(4.0, 1.5), "CellResourcesUsed": ClassAd(ru_utime=4.0, ru_maxrss=7.0)}), tasks=TASKS,
+    )  # fmt: skip
+    found = records(queue, end)
+    return found, job.ad
+
+
+def test_slave_tasks_have_records_before_that_of_their_job_which_tells_of_itself() -> None:
+    (first, second, whole), ad = ended_with_tasks(queue_of_a_cell())
+    assert (first.part, first.queue, first.host, first.failed, first.exit_status) == ("1.b", "all.q", "b", 0, 3)
+    assert (first.submitted, first.started, first.ended, first.wallclock_s) == (5, 5, 8, 3)
+    assert (first.cpu_s, first.mem, first.maxvmem, first.resources) == (3.0, 4.0, 9e9, TASKS[0].resources)
+    assert (second.part, second.queue, second.failed, second.exit_status) == ("2.b", "b.q", 100, 137)
+    assert (whole.part, whole.host, whole.cpu_s, whole.mem) == ("NONE", "a", 4.0, 1.5)
+    assert {(one.job, one.owner, one.slots) for one in (first, second)} == {(whole.job, whole.owner, whole.slots)}
+    # The ad of the job has it all.
+    assert ad.eval("RemoteUserCpu") + ad.eval("RemoteSysCpu") == 7.0
+
+
+def test_a_summary_adds_up_what_slave_tasks_have_used() -> None:
+    (whole,), _ = ended_with_tasks(queue_of_a_cell(), Summary=True)
+    assert (whole.part, whole.host, whole.exit_status) == ("NONE", "a", 0)
+    assert whole.resources == {"ru_utime": 6.5, "ru_maxrss": 9.0}
+    assert (whole.cpu_s, whole.mem, whole.maxvmem) == (7.5, 5.5, 9e9)

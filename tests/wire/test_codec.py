@@ -11,6 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from roost.model.cell_accounting import TaskUse
+from roost.model.queue_context import QueueContext
 from roost.wire.codec import MESSAGE_BYTES_MAX, as_text, decode, encode, expect
 from roost.wire.errors import WireError
 from roost.wire.messages import (
@@ -52,6 +54,10 @@ def values(hint: Any) -> st.SearchStrategy[Any]:
         return simple[hint]
     if hint in (Match, Part, Request, SlotSuspenders):
         return structs(hint)
+    if hint is TaskUse:
+        return st.builds(TaskUse, name=TEXTS, queue=TEXTS, host=TEXTS, began=st.just(1.5), ended=st.just(2.5))
+    if hint is QueueContext:
+        return st.builds(QueueContext, queue=TEXTS, host=TEXTS, slots=st.integers(0, 9))
     name, inner = getattr(hint, "__origin__", None), getattr(hint, "__args__", ())
     if name is list:
         return st.lists(values(inner[0]), max_size=2)

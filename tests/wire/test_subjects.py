@@ -78,7 +78,13 @@ SAYS: dict[Role, Callable[[str, str], list[str]]] = {
         POOL.everybody(me),
     ],
     Role.SCHEDD: lambda me, other: [POOL.node(other, me), POOL.demand(me), POOL.ads(me), POOL.audit(me)],
-    Role.NODE: lambda me, other: [POOL.schedd(other, me), POOL.slots(me), POOL.ads(me), POOL.audit(me)],
+    Role.NODE: lambda me, other: [
+        POOL.schedd(other, me),
+        POOL.tasks(other, me),
+        POOL.slots(me),
+        POOL.ads(me),
+        POOL.audit(me),
+    ],
     Role.CLIENT: lambda me, other: [POOL.ask_central(me), POOL.ask_schedd(other, me), POOL.ask_node(other, me)],
     Role.USER: lambda me, other: [POOL.ask_central(me), POOL.ask_schedd(other, me), POOL.ask_node(other, me)],
 }
@@ -89,7 +95,9 @@ HEARS: dict[Role, Callable[[str, str], list[str]]] = {
     Role.SCHEDD: lambda me, other: [
         POOL.schedd(me, other), POOL.given(me, other), POOL.ask_schedd(me, other), POOL.everybody(other),
     ],
-    Role.NODE: lambda me, other: [POOL.node(me, other), POOL.ask_node(me, other), POOL.everybody(other)],
+    Role.NODE: lambda me, other: [
+        POOL.node(me, other), POOL.tasks(me, other), POOL.ask_node(me, other), POOL.everybody(other),
+    ],
     Role.CLIENT: lambda me, other: [],
     Role.USER: lambda me, other: [],
 }  # fmt: skip
@@ -98,7 +106,7 @@ HEARS: dict[Role, Callable[[str, str], list[str]]] = {
 def subjects(me: str, other: str) -> list[str]:
     """All there are, with this sender."""
     about = (POOL.slots, POOL.demand, POOL.ads, POOL.audit, POOL.ask_central, POOL.everybody)
-    to = (POOL.node, POOL.schedd, POOL.given, POOL.ask_schedd, POOL.ask_node)
+    to = (POOL.node, POOL.tasks, POOL.schedd, POOL.given, POOL.ask_schedd, POOL.ask_node)
     return [*(make(me) for make in about), *(make(other, me) for make in to)]
 
 
@@ -113,7 +121,9 @@ def test_a_role_may_say_what_is_its_part_and_nothing_else(me: str, other: str, r
 def test_a_role_hears_what_is_its_part_and_nothing_else(me: str, other: str, role: Role) -> None:
     assume(me != other)
     _, hear = POOL.permissions(role, me)
-    to_me = [make(me, other) for make in (POOL.node, POOL.schedd, POOL.given, POOL.ask_schedd, POOL.ask_node)]
+    to_me = [
+        make(me, other) for make in (POOL.node, POOL.tasks, POOL.schedd, POOL.given, POOL.ask_schedd, POOL.ask_node)
+    ]
     heard = [each for each in {*subjects(other, me), *to_me} if any(covers(pattern, each) for pattern in hear)]
     assert sorted(heard) == sorted(HEARS[role](me, other))
     assert any(covers(pattern, f"{POOL.inbox(me)}.7") for pattern in hear)

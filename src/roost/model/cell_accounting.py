@@ -29,6 +29,29 @@ SIGNALLED: Final = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class TaskUse:
+    """A slave task of a parallel job that has ended, and what it used."""
+
+    #: Number and host, as ``1.node2``.
+    name: str
+    queue: str
+    host: str
+    #: Epoch s.
+    began: float
+    ended: float
+    exit_code: int | None = None
+    signal: int | None = None
+    user_cpu_s: float = 0.0
+    system_cpu_s: float = 0.0
+    #: memory times CPU time, GiB s
+    mem: float = 0.0
+    #: Largest virtual memory, bytes.
+    maxvmem: float = 0.0
+    #: By the names of getrusage(2).
+    resources: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AccountingRecord:
     """One run of a job, or of a task of an array."""
 

@@ -26,6 +26,8 @@ class ParallelContext:
     #: Commands of the environment before and after the job, as ``[user@]path arguments``; "" for none.
     start: str = ""
     stop: str = ""
+    #: Slave tasks are started by `qrsh -inherit`, and only so.
+    controls_slaves: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

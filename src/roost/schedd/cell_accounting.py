@@ -1,12 +1,15 @@
 """Accounting of a cell: the record of each run that is over, in the same step as what becomes of the job.
 
 A run has one record, whichever way it ends: its machine reports the end, the machine is lost, or the job is deleted at
-once. What is reported of a run that is no longer the job's present one is about the past, and adds nothing.
+once. The slave tasks of a parallel job have records of their own, before that of the job, or are added up in it where
+its parallel environment has `accounting_summary`. What is reported of a run that is no longer the job's present one is
+about the past, and adds nothing.
 """
 
 from __future__ import annotations
 
 import posixpath
+from collections.abc import Sequence
 
 from roost.base.records import replace
 from roost.classad import ClassAd
@@ -19,6 +22,7 @@ from roost.model.cell_accounting import (
     RESOURCES_USED,
     SIGNALLED,
     AccountingRecord,
+    TaskUse,
 )
 from roost.model.cell_usage import MEMORY
 from roost.schedd.book import Job
@@ -28,6 +32,8 @@ from roost.schedd.work import Work
 
 _SIGKILL = 9
 _KIB = 1024
+#: Of what getrusage(2) tells, the size of a process.
+_LARGEST = "ru_maxrss"
 
 
 def account_end(work: Work, job: Job, event: RunEnded) -> None:
@@ -42,7 +48,68 @@ def account_end(work: Work, job: Job, event: RunEnded) -> None:
     record = replace(record, failed=_failed(event), exit_status=status)
     if event.started:
         record = _used(record, job, said, int(event.at))
+    task = job.ad.get(cell.TASK)
+    if isinstance(task, ClassAd) and task.get("Summary") is True:
+        record = _summed(record, event.tasks)
+    else:
+        work.changes += [AddAccounting(record=_of_task(record, use)) for use in event.tasks]
     work.changes.append(AddAccounting(record=record))
+
+
+def with_tasks(event: RunEnded) -> RunEnded:
+    """The end of a run, whose attributes tell what the job and all its slave tasks have used."""
+    if not event.tasks:
+        return event
+    said = event.attributes.copy()
+    for name, more in (
+        ("RemoteUserCpu", sum(use.user_cpu_s for use in event.tasks)),
+        ("RemoteSysCpu", sum(use.system_cpu_s for use in event.tasks)),
+        (MEMORY, sum(use.mem for use in event.tasks)),
+    ):
+        said[name] = _number(said, name) + more
+    return replace(event, attributes=said)
+
+
+def _of_task(record: AccountingRecord, use: TaskUse) -> AccountingRecord:
+    """The record of a slave task; `record` is that of its job."""
+    began, ended = int(use.began), int(use.ended)
+    return replace(
+        record,
+        queue=use.queue,
+        host=use.host,
+        part=use.name,
+        submitted=began,
+        started=began,
+        ended=ended,
+        wallclock_s=ended - began,
+        failed=SIGNALLED if use.exit_code is None else 0,
+        exit_status=(use.exit_code or 0) if use.signal is None else 128 + use.signal,
+        resources=use.resources,
+        cpu_s=_cpu_s(use),
+        mem=use.mem,
+        maxvmem=use.maxvmem,
+    )
+
+
+def _summed(record: AccountingRecord, uses: Sequence[TaskUse]) -> AccountingRecord:
+    """One record for a job and its slave tasks: what was used is added up, sizes are the largest."""
+    resources = dict(record.resources)
+    for use in uses:
+        for name, amount in use.resources.items():
+            known = resources.get(name, 0.0)
+            resources[name] = max(known, amount) if name == _LARGEST else known + amount
+    return replace(
+        record,
+        resources=resources,
+        cpu_s=record.cpu_s + sum(map(_cpu_s, uses)),
+        mem=record.mem + sum(use.mem for use in uses),
+        maxvmem=max((record.maxvmem, *(use.maxvmem for use in uses))),
+    )
+
+
+def _cpu_s(use: TaskUse) -> float:
+    own_s = use.resources.get("ru_utime", 0.0) + use.resources.get("ru_stime", 0.0)
+    return max(use.user_cpu_s + use.system_cpu_s, own_s)
 
 
 def _failed(event: RunEnded) -> int:

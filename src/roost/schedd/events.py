@@ -7,6 +7,7 @@ from typing import TypeAlias
 
 from roost.base.records import dataclass, field
 from roost.classad import ClassAd
+from roost.model.cell_accounting import TaskUse
 from roost.model.cell_usage import UsageRules
 from roost.schedd.book import JobSource
 from roost.schedd.changes import PutClaim
@@ -201,6 +202,8 @@ class RunEnded:
     #: Bytes of files that the run left, and that it got.
     bytes_sent: int = 0
     bytes_received: int = 0
+    #: What slave tasks of a parallel job have used; `attributes` are those of the job's own processes.
+    tasks: tuple[TaskUse, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -21,7 +21,7 @@ from roost.model.pool_policy import KNOBS, PLACES
 from roost.schedd import gangs
 from roost.schedd.admission import too_large
 from roost.schedd.book import Job
-from roost.schedd.cell_accounting import account_end, account_lost
+from roost.schedd.cell_accounting import account_end, account_lost, with_tasks
 from roost.schedd.cell_errors import note_error
 from roost.schedd.cell_usage import charge
 from roost.schedd.claim_transitions import ClaimOn, move_claim
@@ -487,13 +487,14 @@ def run_ended(work: Work, holder: Holder, event: RunEnded) -> None:
 def _job_ended(work: Work, holder: Holder, job: Job, event: RunEnded) -> None:
     if event.started:
         _began(work, holder, job, min(event.at, work.now), job.text("remotehost"))
+    of_job, event = event, with_tasks(event)
     take_over(job, event.attributes)
     was_suspended = job.status is JobStatus.SUSPENDED
     if was_suspended:
         count_suspension(work, job, int(event.at))
     count_checkpoints(work, job, event.checkpoints, event.at)
     charge(work, holder, job, event.run, event.at, event.attributes)
-    account_end(work, job, event)
+    account_end(work, job, of_job)
     note_error(work, holder, job, event)
     if event.attributes.get("CellFailed") == LIMIT_EXCEEDED:
         work.log(job, log.Generic(text=f"Job was killed: {job.text('cellfailedreason')}"))

@@ -12,6 +12,7 @@ from typing import Annotated, Any, Final
 
 import msgspec
 
+from roost.model.cell_accounting import TaskUse
 from roost.model.queue_context import QueueContext
 from roost.wire.ads import AdData
 
@@ -247,6 +248,8 @@ class RunEnded(Message, frozen=True, kw_only=True):
     #: Bytes of files that the run left, and that it got.
     bytes_sent: int = 0
     bytes_received: int = 0
+    #: Of a parallel job with slave tasks, what each of them used.
+    tasks: list[TaskUse] = []
 
 
 class ClaimGone(Message, frozen=True, kw_only=True):
@@ -469,6 +472,142 @@ class Hello(Message, frozen=True, kw_only=True):
     """The central manager has started, and knows nothing: say what there is."""
 
     started_at: float
+
+
+# -- tasks of parallel jobs ----------------------------------------------------------------------------------
+
+
+class AskTaskPlace(Message, frozen=True, kw_only=True):
+    """The machine of a parallel job's master asks where tasks for a host of the cell are to be started."""
+
+    run: str
+    host: str
+
+
+class TaskPlace(Message, frozen=True, kw_only=True):
+    """The answer to `AskTaskPlace`: the machine, and what the job has there; or why nothing is to be started."""
+
+    node: str = ""
+    #: The job's claims there.
+    claims: list[str] = []
+    #: Its queue instances there, and what each of them gives a task.
+    queues: list[QueueContext] = []
+    #: The claim of which the job itself takes a slot; "" for none of these.
+    first: str = ""
+    error: str = ""
+
+
+class OpenTask(Message, frozen=True, kw_only=True):
+    """A process of a parallel job wants a task started; it goes to the daemon of its own machine (`task_door`)."""
+
+    #: The run of the job, and what only its processes know.
+    run: str
+    secret: str
+    #: The number of the job as the process has it in its environment.
+    job: str
+    #: Names the task: said again, it is the same task.
+    task: str
+    host: str
+    #: The command with its arguments.
+    words: list[str]
+    #: Variables that the task gets from the process, and what it is told of that.
+    exported: dict[str, str] = {}
+    told: dict[str, str] = {}
+    #: Where it begins; "" for the directory of the job.
+    directory: str = ""
+    #: The words are a line for the login shell of the job's user, or a program with its arguments.
+    shell: bool = True
+    #: It reads what `WriteTask` brings; else nothing.
+    stdin: bool = True
+
+
+class BeginTask(Message, frozen=True, kw_only=True):
+    """The machine of a parallel job's master has a task started on another machine, or its own."""
+
+    run: str
+    task: str
+    #: As `TaskPlace` has them.
+    claims: list[str]
+    queues: list[QueueContext]
+    first: str = ""
+    words: list[str]
+    exported: dict[str, str] = {}
+    told: dict[str, str] = {}
+    directory: str = ""
+    shell: bool = True
+    stdin: bool = True
+
+
+class TaskBegun(Message, frozen=True, kw_only=True):
+    """The answer to `OpenTask` and `BeginTask`."""
+
+    #: Of the job on that host, as accounting names it: "1.node2".
+    name: str = ""
+    error: str = ""
+
+
+class ReadTask(Message, frozen=True, kw_only=True):
+    """What has a task printed from these bytes on? The answer may take a moment, until there is something to say."""
+
+    task: str
+    out: int = 0
+    err: int = 0
+
+
+class TaskPrinted(Message, frozen=True, kw_only=True):
+    """The answer to `ReadTask`. `ended`: the task is over, and there is no more than this."""
+
+    out: bytes = b""
+    err: bytes = b""
+    ended: bool = False
+    exit_code: int | None = None
+    #: The signal that it died of by itself; one that its job's end has killed has none.
+    signal: int | None = None
+    #: Why nothing is known of the task.
+    error: str = ""
+
+
+class WriteTask(Message, frozen=True, kw_only=True):
+    """Input for a task from a byte on; `last`: there is no more."""
+
+    task: str
+    offset: int
+    data: bytes = b""
+    last: bool = False
+
+
+class TaskTook(Message, frozen=True, kw_only=True):
+    """The answer to `WriteTask`: from which byte on more is wanted; `over`: none is."""
+
+    offset: int
+    over: bool = False
+
+
+class EndTask(Message, frozen=True, kw_only=True):
+    """The process that asked for a task is gone: the task is to end."""
+
+    task: str
+
+
+class EndTasks(Message, frozen=True, kw_only=True):
+    """A parallel job is over: its tasks on these claims are to end, and no more are started."""
+
+    run: str
+    claims: list[str]
+
+
+class TasksEnded(Message, frozen=True, kw_only=True):
+    """The answer to `EndTasks`: all tasks that there were."""
+
+    tasks: list[TaskUse] = []
+
+
+class HoldTasks(Message, frozen=True, kw_only=True):
+    """The tasks of a job on these claims are to stand still, or to go on; answered by `Answer`."""
+
+    run: str
+    claims: list[str]
+    still: bool
 
 
 # -- people and programs -------------------------------------------------------------------------------------

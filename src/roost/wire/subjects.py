@@ -8,6 +8,7 @@ can hold everybody to his own name:
 ``….schedd.<schedd>.<sender>``      answers and reports of an execute machine to a job queue
 ``….schedd.<schedd>.given.<sender>`` what the matchmaker gives a queue, and refuses it
 ``….node.<node>.matched.<sender>``  what the matchmaker tells a machine of its slots
+``….node.<node>.tasks.<sender>``    what machines ask each other about tasks of parallel jobs, answered
 ``….central.slots.<sender>``        ads of an execute machine's slots
 ``….central.demand.<sender>``       what a queue wants
 ``….central.ads.<sender>``          ads of a queue or a machine about itself
@@ -85,6 +86,10 @@ class Subjects(NamedTuple):
         """What the matchmaker tells an execute machine of its slots."""
         return f"{self.prefix}.node.{token(node)}.matched.{token(sender)}"
 
+    def tasks(self, node: str, sender: str) -> str:
+        """What another machine asks an execute machine about tasks of parallel jobs."""
+        return f"{self.prefix}.node.{token(node)}.tasks.{token(sender)}"
+
     def slots(self, sender: str) -> str:
         """Ads of an execute machine's slots."""
         return f"{self.prefix}.central.slots.{token(sender)}"
@@ -142,7 +147,7 @@ class Subjects(NamedTuple):
                 hear += [f"{base}.schedd.{own}.>", f"{base}.all.*"]
             case Role.NODE:
                 say = [f"{base}.schedd.*.{own}", f"{base}.central.slots.{own}", f"{base}.central.ads.{own}"]
-                say += [f"{base}.central.audit.{own}", answers]
+                say += [f"{base}.central.audit.{own}", f"{base}.node.*.tasks.{own}", answers]
                 hear += [f"{base}.node.{own}.>", f"{base}.all.*"]
             case Role.CLIENT | Role.USER:
                 say = [f"{base}.central.ask.{own}", f"{base}.schedd.*.ask.{own}", f"{base}.node.*.ask.{own}"]

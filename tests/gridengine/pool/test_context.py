@@ -6,7 +6,7 @@ import dataclasses
 
 from roost.classad import ClassAd
 from roost.gridengine.cell import Cell, read_cell
-from roost.gridengine.pool.context import context_of
+from roost.gridengine.pool.context import context_of, is_first_task, slave_contexts
 from tests.gridengine.questions import DATA
 
 
@@ -50,3 +50,25 @@ def test_values_are_those_for_the_host() -> None:
     ]  # fmt: skip
     gone = dataclasses.replace(cell, queues={})
     assert context_of(gone, task()) is None
+
+
+def parallel(control_slaves: bool, first: bool = True) -> Cell:
+    cell = with_queue(h_vmem="1G", s_vmem="INFINITY")
+    make = dataclasses.replace(
+        cell.parallel_environments["make"], control_slaves=control_slaves, job_is_first_task=first
+    )
+    return dataclasses.replace(cell, parallel_environments={"make": make})
+
+
+def test_slave_tasks_have_one_slot_of_the_queue_instances_on_their_host() -> None:
+    task = ClassAd(
+        Instance="all.q@node1", Environment="make", Grants="all.q@node1=2", Submitted=0.0, Priority=0,
+        AllGrants="all.q@node1=2,all.q@node2=3,gone.q@node2=1",
+    )  # fmt: skip
+    (found,) = slave_contexts(parallel(True), task, "node2")
+    assert (found.instance, found.slots, found.limits) == ("all.q@node2", 3, {"h_vmem": 2.0**30, "s_vmem": 2.0**30})
+    told = found.parallel
+    assert told is not None and (told.environment, told.slots, told.hosts, told.instances) == ("make", 1, 1, 1)
+    assert slave_contexts(parallel(True), task, "node3") == []
+    assert slave_contexts(parallel(False), task, "node2") == []
+    assert [is_first_task(parallel(True, first), task) for first in (True, False)] == [True, False]

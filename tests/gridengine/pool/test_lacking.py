@@ -6,13 +6,10 @@ from roost.gridengine.cell import new_cell
 from roost.gridengine.pool.lacking import not_carried_out
 from tests.gridengine.scheduling.cells import cell
 
-#: `make` comes with every cell.
-MAKE = "control_slaves (parallel environment make)"
 
-
-def test_a_new_cell_lacks_control_of_slaves_and_the_plain_one_its_load_sensor() -> None:
-    assert list(not_carried_out(new_cell())) == [MAKE]
-    assert list(not_carried_out(cell())) == ["load_sensor (configuration global)", MAKE]
+def test_a_new_cell_lacks_nothing_and_the_plain_one_its_load_sensor() -> None:
+    assert list(not_carried_out(new_cell())) == []
+    assert list(not_carried_out(cell())) == ["load_sensor (configuration global)"]
 
 
 def test_usage_that_no_machine_measures_is_named_where_it_counts() -> None:
@@ -21,7 +18,7 @@ def test_usage_that_no_machine_measures_is_named_where_it_counts() -> None:
         "schedconf: halflife_decay_list cpu=-1:mem=0"
     )
     tree = {"sharetree": "id=0\nname=Root\ntype=0\nshares=1\nchildnodes=NONE\n"}
-    assert [each for each in not_carried_out(cell(edits, files=tree)) if each != MAKE] == [
+    assert list(not_carried_out(cell(edits, files=tree))) == [
         "load_sensor (configuration global)",
         "usage_weight_list other than cpu and mem (scheduler configuration)",
         "halflife_decay_list of -1 (scheduler configuration)",
@@ -38,7 +35,4 @@ def test_what_acts_on_jobs_that_run_is_named_with_its_places() -> None:
         queues=("b.q",),
         files={"calendars/night": "calendar_name night\nyear NONE\nweek mon-fri=8-18=suspended\n"},
     )
-    assert sorted(not_carried_out(found)) == [
-        MAKE,
-        "load_sensor (configuration global)",
-    ]
+    assert list(not_carried_out(found)) == ["load_sensor (configuration global)"]

@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 from roost.gridengine.cell import Cell
-from roost.gridengine.scheduling import Plan, RunningTask
+from roost.gridengine.scheduling import Grant, Plan, RunningTask
 from roost.gridengine.values import Quantity
+from roost.model.cell_requests import Suspender
 from tests.gridengine.scheduling.cells import NOW, cell, job, plan, running, texts
 
 _HIGH = {"node2": {"np_load_avg": "2.5"}}
@@ -194,3 +195,19 @@ def test_of_instances_that_suspend_each_other_the_one_that_had_jobs_first_goes_o
     )
     found = plan(top, running=(a, b, c, running(4, "top.q@node1")))
     assert _causes(found) == [["subordination"], ["subordination"], ["subordination"], []]
+
+
+def test_a_parallel_job_stands_still_if_one_of_its_instances_does() -> None:
+    """As Grid Engine 8.1.9: the state of the job is S, whichever of its instances is suspended."""
+    tasks = (dataclasses.replace(running(1, "all.q@node1"), grants=(Grant("all.q@node1", 2), Grant("all.q@node3", 1))),
+             running(2, "all.q@node1"))  # fmt: skip
+    for instance, still in (
+        ("all.q@node1", [True, True]),
+        ("all.q@node3", [True, False]),
+        ("all.q@node2", [False] * 2),
+    ):
+        found = plan(cell(), running=tasks, states={instance: "s"})
+        assert [bool(causes) for causes in found.suspenders] == still
+    assert dict(plan(cell(), running=tasks, states={"all.q@node3": "s"}).suspenders[0]) == {
+        Suspender.COMMAND: "queue instance all.q@node3 is suspended"
+    }

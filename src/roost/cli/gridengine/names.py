@@ -18,4 +18,5 @@ COMMANDS: Final = {
     "qalter": "qalter",
     "qresub": "qresub",
     "qquota": "qquota",
+    "qrsh": "qrsh",
 }

@@ -38,18 +38,49 @@ _PER_SLOT: Final = ("cpu", "vmem")
 def context_of(cell: Cell, task: ClassAd) -> QueueContext | None:
     """The context of a job by what it got of the cell (`CellTask`); None if the cell no longer has its queue."""
     name = instance_of(task)
+    host = host_of(name)
+    running = running_task([task], 0, 0.0)
+    slots = sum(grant.slots for grant in all_grants_of(task) if host_of(grant.instance) == host)
+    parallel = _parallel(cell, task, running.environment)
+    return _context(cell, name, running.request.hard, slots, slots, parallel)
+
+
+def slave_contexts(cell: Cell, task: ClassAd, host: str) -> list[QueueContext]:
+    """What a parallel job's queue instances on a host give slave tasks, with its slots there; by the master's ad.
+
+    A task has one slot. Instances whose queue the cell no longer has are left out; none is left where the parallel
+    environment does not control slave tasks.
+    """
+    running = running_task([task], 0, 0.0)
+    environment = cell.parallel_environments.get(running.environment)
+    if environment is None or not environment.control_slaves:
+        return []
+    told = ParallelContext(environment=running.environment, slots=1, hosts=1, instances=1, hostfile="")
+    granted = [grant for grant in all_grants_of(task) if host_of(grant.instance) == host]
+    found = [_context(cell, instance, running.request.hard, 1, slots, told) for instance, slots in granted]
+    return [context for context in found if context is not None]
+
+
+def is_first_task(cell: Cell, task: ClassAd) -> bool:
+    """Whether a parallel job itself counts as one of its tasks."""
+    environment = cell.parallel_environments.get(running_task([task], 0, 0.0).environment)
+    return environment is not None and environment.job_is_first_task
+
+
+def _context(
+    cell: Cell, name: str, asked: Iterable[Pair], processes: int, slots: int, parallel: ParallelContext | None
+) -> QueueContext | None:
+    """The context of a queue instance; limits that each slot adds to are those of so many `processes`."""
     queue, host = cell.queues.get(name.partition("@")[0]), host_of(name)
     if queue is None:
         return None
     settings = Resolver(cell).instance(queue, host).settings
-    running = running_task([task], 0, 0.0)
-    slots = sum(grant.slots for grant in all_grants_of(task) if host_of(grant.instance) == host)
     return QueueContext(
         queue=queue.name,
         host=host,
         slots=slots,
-        parallel=_parallel(cell, task, running.environment),
-        limits=_limits(settings, running.request.hard, slots),
+        parallel=parallel,
+        limits=_limits(settings, asked, processes),
         report_s=_report_s(cell, host),
         priority=int(settings.priority.number),
         tmpdir=settings.tmpdir,
@@ -82,6 +113,7 @@ def _parallel(cell: Cell, task: ClassAd, environment: str) -> ParallelContext | 
         hostfile="".join(lines),
         start=_environment_command(cell, environment, "start_proc_args"),
         stop=_environment_command(cell, environment, "stop_proc_args"),
+        controls_slaves=(found := cell.parallel_environments.get(environment)) is not None and found.control_slaves,
     )
 
 

@@ -57,8 +57,6 @@ def _of_usage(scheduler: SchedulerConfiguration) -> Iterator[str]:
 
 def lacking_of(environment: ParallelEnvironment) -> Iterator[str]:
     """What a parallel environment configures that a pool does not carry out yet."""
-    if environment.control_slaves:
-        yield "control_slaves"
     if environment.qsort_args.casefold() != "none":
         yield "qsort_args"
     yield from unheeded_commands(environment)

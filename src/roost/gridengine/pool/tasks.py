@@ -6,7 +6,8 @@ became of the queue that the job came from. The job's ad and the slot's have it 
 A parallel job has a claim for each part of it, each with an ad of its own: ``Grants`` has the slots of this part,
 ``Gang`` tells the parts of one job from those of others, and ``Part`` counts them, 0 for that of the master. The ad of
 the master, which the job's ad keeps, also has the slots of all parts in ``AllGrants``,
-their sum in ``AllSlots``, and the number of parts in ``Parts``.
+their sum in ``AllSlots``, and the number of parts in ``Parts``; ``Summary`` is TRUE if one accounting record is to
+tell of the job and all its slave tasks.
 """
 
 from __future__ import annotations
@@ -79,6 +80,9 @@ def task_ad(
         if part == 0:
             slots = sum(grant.slots for grant in dispatch.grants)
             ad.update({"AllGrants": _text(dispatch.grants), "AllSlots": slots, "Parts": len(parts.grants)})
+            environment = cell.parallel_environments.get(dispatch.environment)
+            if environment is not None and environment.accounting_summary:
+                ad["Summary"] = True
     return ad
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from roost.base.records import dataclass, field
@@ -16,7 +16,7 @@ from roost.gridengine.scheduling.loads import UNADJUSTED, Loads
 from roost.gridengine.scheduling.plan import Dispatch, Suspension
 from roost.gridengine.scheduling.reasons import Code, Reason, amount
 from roost.gridengine.scheduling.relation import related
-from roost.gridengine.scheduling.snapshot import SLOTWISE, THRESHOLD, Snapshot
+from roost.gridengine.scheduling.snapshot import SLOTWISE, THRESHOLD, Grant, Snapshot
 from roost.gridengine.scheduling.suspension import SlotWise, by_threshold
 from roost.model.cell_requests import Suspender
 
@@ -138,10 +138,17 @@ class States:
             else:
                 own[one.job, one.task].discard(one.cause)
         states = {state.instance.name: state for state in self._states}
-        return tuple(
-            dict(self._suspending(states.get(task.grants[0].instance), own[task.job, task.task]))
-            for task in snapshot.running
-        )
+        return tuple(self._of_task(task.grants, states, own[task.job, task.task]) for task in snapshot.running)
+
+    def _of_task(
+        self, grants: Sequence[Grant], states: Mapping[str, _State], letters: set[str]
+    ) -> Mapping[Suspender, str]:
+        """What suspends a task: any of its instances if that stands still, and what single tasks are suspended by."""
+        found = dict(self._suspending(states.get(grants[0].instance), letters))
+        for grant in grants[1:]:
+            for cause, text in self._suspending(states.get(grant.instance), set()):
+                found.setdefault(cause, text)
+        return found
 
     def _suspending(self, state: _State | None, letters: set[str]) -> Iterator[tuple[Suspender, str]]:
         """What suspends a task of an instance; nothing does where there is no such instance any more."""

@@ -53,9 +53,11 @@ from roost.runtime.node.run_reports import Reports
 from roost.runtime.node.runner import Surroundings
 from roost.runtime.node.scratch import Scratch, directories_of
 from roost.runtime.node.sensors import Sensors
+from roost.runtime.node.slave_tasks import SlaveTasks
 from roost.runtime.node.slot_ads import SlotPublisher
 from roost.runtime.node.state import NodeState
 from roost.runtime.node.takeover import take_over
+from roost.runtime.node.task_door import TaskDoor
 from roost.runtime.node.transition_log import TransitionLog
 from roost.runtime.processes.accounts import can_switch_user
 from roost.runtime.processes.cron import CronAround, CronPrograms
@@ -118,6 +120,8 @@ class NodeDaemon:
         self.fetching = Fetching(self.machine, config, context.home.execute, self.clock, self.spawn, self.fetched)
         self.ads = SlotPublisher(self.machine, self.name, self.outbox.to_pool, self.clock)
         self.queue_requests = QueueRequests(self)
+        self.slave_tasks = SlaveTasks(self)
+        self.door = TaskDoor(self)
         self.lanes = Lanes(bus, NodeAnswers(self).on_ask)
         self._poll_now = asyncio.Event()
         self._poll_is_far = False
@@ -240,12 +244,15 @@ class NodeDaemon:
         self._note_configuration(None)
         await take_over(self, self.reports.load())
         self._note_unreadable()
+        await self.slave_tasks.resume()
         self.cron.begin()
         await self.impediments.begin()
         await self.bus.listen(f"{self.subjects.prefix}.all.*", self._on_central)
         await self.bus.listen(self.subjects.node(self.name, "*"), self.queue_requests.on_message)
         await self.bus.listen(self.subjects.matched(self.name, "*"), self.queue_requests.on_match)
+        await self.bus.listen(self.subjects.tasks(self.name, "*"), self.slave_tasks.on_message)
         await self.bus.listen(self.subjects.ask_node(self.name, "*"), self.lanes.take)
+        await self.door.begin()
         self.bus.on_reconnect = self.ads.all_anew
         for name, work in (
             ("polling", self._polls()),
@@ -307,10 +314,12 @@ class NodeDaemon:
         elif self.nursery is not None:
             self.nursery.leave()
         self.lanes.close()
+        self.door.close()
         await self.backfill.stop()
         await self.outbox.sent()
         for runner in self.orders.runners.values():
             runner.forget()
+        self.slave_tasks.close()
         # Hooks that still run are killed, and what they read and printed is removed; the end of one may begin another.
         for _ in range(_ROUNDS):
             await self._end_tasks()
@@ -360,6 +369,8 @@ class NodeDaemon:
                 if slot.starter is not None and slot.starter in self.orders.runners
             }
             percents |= await self._backfill_percents()
+            for slot_id, percent in (await self.slave_tasks.percents()).items():
+                percents[slot_id] = percents.get(slot_id, 0.0) + percent
             self.state.restore(self.machine)
             await self.impediments.look()
             reading = self.sensors.read(percents, now=self.clock.now())
@@ -420,6 +431,8 @@ class NodeDaemon:
         if before is not taken.state:
             self.state.touch(slot, self.machine)
             self._lease_began(before, taken.state)
+            if before.claim.id is not taken.state.claim.id:
+                self.slave_tasks.claim_over(before.claim.id.text)
         if taken.state.broken is not None and taken.state.broken != before.broken:
             _log.warning("%s takes no jobs until `roost reopen %s`: %s", slot.name, slot.name, taken.state.broken)
         if taken.transitions and self._poll_is_far:

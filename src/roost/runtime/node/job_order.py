@@ -24,6 +24,7 @@ from roost.runtime.node.job_environment import (
     write_ads,
     write_hostfile,
 )
+from roost.runtime.node.job_tasks import DOOR, door_words
 from roost.runtime.node.script_values import script_values
 from roost.runtime.processes.accounts import Account, account_named, can_switch_user, own_account
 from roost.runtime.processes.memory_control import memory_limit
@@ -85,7 +86,7 @@ def job_order(runner: Runner, number: int, job_ad: ClassAd) -> SpawnOrder:
         or job_ad.cell("wantftoncheckpoint") is True
         or is_cell_job(job_ad),
         account=runner.account,
-        niceness=_niceness(runner, job_ad),
+        niceness=niceness_in(runner.around.config, runner.slot_ad, job_ad, runner.around.context),
         limits=rlimits(_limits(job_ad), runner.around.context),
         memory=memory_limit(runner.around.config, runner.slot_ad, job_ad),
     )
@@ -133,6 +134,8 @@ def with_queue(runner: Runner, job_ad: ClassAd, place: JobPlace, program: Progra
         told["JOB_SCRIPT"] = str(place.sandbox / SCRIPT_FILE if script_of(job_ad) is not None else program.path)
     if context.parallel is not None:
         told["PE_HOSTFILE"] = str(place.sandbox / HOSTFILE)
+    if runner.tasks is not None:
+        told[DOOR] = door_words(runner.around.home.secret(), runner.around.name, runner.run)
     if context.starter_method and is_cell_job(job_ad):
         told.update(method_environment(job_ad, context))
     return replace(place, tmpdir=runner.tmpdir, submitted=submission_environment(job_ad), queue=told)
@@ -196,9 +199,9 @@ def niceness(config: Config, slot_ad: ClassAd, job_ad: ClassAd) -> int:
     return max(0, min(19, int(value))) if isinstance(value, int | float) and value == value else 0
 
 
-def _niceness(runner: Runner, job_ad: ClassAd) -> int:
+def niceness_in(config: Config, slot_ad: ClassAd, job_ad: ClassAd, context: QueueContext | None) -> int:
     """What the machine adds for all of its jobs, and the queue instance for its own; only root can make it less."""
-    own, context = niceness(runner.around.config, runner.slot_ad, job_ad), runner.around.context
+    own = niceness(config, slot_ad, job_ad)
     if context is None:
         return own
     return max(-20 if can_switch_user() else 0, min(19, own + context.priority))

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import platform
+from collections.abc import Sequence
 from typing import Any
 
 from roost.config import Config
 from roost.model import effects as ef
+from roost.model.cell_accounting import TaskUse
 from roost.node.claim_news import claim_answered
 from roost.node.machine import NodeSlot
 from roost.schedd import events as ev
@@ -15,8 +17,8 @@ from roost.wire import messages as m
 from roost.wire.ads import ad_data
 
 
-def ended_run(slot: NodeSlot, ended: ev.RunEnded) -> m.RunEnded:
-    """The message about the end of a run."""
+def ended_run(slot: NodeSlot, ended: ev.RunEnded, tasks: Sequence[TaskUse] = ()) -> m.RunEnded:
+    """The message about the end of a run; `tasks` is what its slave tasks have used."""
     return m.RunEnded(
         claim_id=ended.claim_id,
         run=ended.run,
@@ -36,6 +38,7 @@ def ended_run(slot: NodeSlot, ended: ev.RunEnded) -> m.RunEnded:
         closing=ended.closing,
         bytes_sent=ended.bytes_sent,
         bytes_received=ended.bytes_received,
+        tasks=list(tasks),
     )
 
 

@@ -184,7 +184,8 @@ class NodeOrders:
                 ended = run_ended(
                     slot, report, node=self._daemon.context.name, claim_id=claim_id, at=now, traffic=traffic
                 )
-                outbox.report(slot.schedd, ended_run(slot, ended))
+                used = [] if hands.tasks is None else hands.tasks.used
+                outbox.report(slot.schedd, ended_run(slot, ended, used))
                 hands.log_end(report)
             case sef.Warn(about=what, text=text):
                 _log.warning("%s %s: %s: %s", slot.name, slot.run_name, what, text)

@@ -44,6 +44,7 @@ from roost.runtime.node.job_order import (
     runs_as_daemon,
     runs_as_owner,
 )
+from roost.runtime.node.job_tasks import JobTasks
 from roost.runtime.node.job_tmpdir import LISTED, make_tmpdir, remove_tmpdir, tmpdir_of
 from roost.runtime.node.reused_sandboxes import Sandboxes
 from roost.runtime.node.run_files import Transfers
@@ -135,6 +136,10 @@ class Runner:
         #: Its files have been moved here, so that it runs in its sandbox.
         self.moved = False
         self.transfers = Transfers(around.bus, around.name, schedd, run)
+        #: The slave tasks of a parallel job; None for one that may not have any.
+        self.tasks: JobTasks | None = None
+        if around.context is not None and around.context.parallel and around.context.parallel.controls_slaves:
+            self.tasks = JobTasks(around.bus, around.name, schedd, run, around.record, self._end_job)
         self.family: Family | None = None
         #: Which start of the job the family is of.
         self.number = 0
@@ -495,6 +500,8 @@ class Runner:
 
     async def _watch(self, family: Family, number: int) -> None:
         end: ProcessEnd = await family.wait()
+        if self.tasks is not None:
+            await self.tasks.end()
         self.around.tell(sev.UsageSampled(run=number, usage=_last_usage(end)))
         missing = "" if end.exit_code == 0 else await self._missing()
         if missing:
@@ -529,12 +536,20 @@ class Runner:
         self._has(family, number)
 
     async def _suspend(self) -> None:
+        if self.tasks is not None:
+            self.tasks.hold(still=True)
         if self.family is not None:
             self.around.stopped(await self.family.suspend())
 
     async def _resume(self) -> None:
+        if self.tasks is not None:
+            self.tasks.hold(still=False)
         if self.family is not None:
             await self.family.resume()
+
+    def _end_job(self) -> None:
+        """A slave task of the job has failed."""
+        self._queue.put_nowait(self.kill())
 
     async def _signal(self, name: str) -> None:
         if self.family is None:
@@ -609,6 +624,8 @@ class Runner:
         self.forget()
         if self.moved:
             self._baseline_path.unlink(missing_ok=True)
+        if self.tasks is not None:
+            self.tasks.done()
         self.around.done()
 
     def forget(self) -> None:
@@ -620,6 +637,8 @@ class Runner:
                 task.cancel()
         self._worker.cancel()
         self.hooks.forget()
+        if self.tasks is not None:
+            self.tasks.forget()
         while not self._queue.empty():
             self._queue.get_nowait().close()
         if self.family is not None and not self.family.is_ended:

@@ -20,6 +20,7 @@ from roost.model.starter import Ending
 from roost.model.starter_effects import StartJob
 from roost.node.machine import NodeSlot
 from roost.node.records import UnreadableRecord, left_slots, restore, starter_of
+from roost.runtime.node.job_tasks import SLAVES
 from roost.runtime.node.job_tmpdir import LISTED, remove_tmpdir
 from roost.runtime.node.reused_sandboxes import ASIDE
 from roost.runtime.node.run_reports import file_name
@@ -67,7 +68,7 @@ async def take_over(daemon: NodeDaemon, records: Mapping[str, RunRecord]) -> Non
     for run, record in records.items():
         if run not in here:
             await _end(daemon, run, record)
-    await _clear(daemon, {file_name(run) for run in here})
+    await _clear(daemon, {file_name(run) for run in here}, daemon.slave_tasks.load())
 
 
 async def _end_unrecorded(daemon: NodeDaemon, records: Mapping[str, RunRecord]) -> None:
@@ -153,10 +154,13 @@ def _report(run: str, ticket: Mapping[str, str], end: ProcessEnd | None, began: 
     )
 
 
-async def _clear(daemon: NodeDaemon, kept: set[str]) -> None:
+async def _clear(daemon: NodeDaemon, kept: set[str], of_tasks: set[str]) -> None:
     """Nothing of other runs is to be left."""
     home = daemon.context.home
     for listed in home.jobs.glob(f"*{BASELINE}"):
+        if listed.stem not in kept:
+            listed.unlink(missing_ok=True)
+    for listed in home.jobs.glob(f"*{SLAVES}"):
         if listed.stem not in kept:
             listed.unlink(missing_ok=True)
     for listed in home.jobs.glob(f"*{LISTED}"):
@@ -165,7 +169,7 @@ async def _clear(daemon: NodeDaemon, kept: set[str]) -> None:
     for execute in daemon.scratch.known:
         await asyncio.to_thread(remove_tree, execute / ASIDE)
         for left in sorted(execute.glob("dir_*")):
-            if left.name.removeprefix("dir_") not in kept:
+            if left.name.removeprefix("dir_") not in kept | of_tasks:
                 problem = await asyncio.to_thread(remove_tree, left)
                 if problem:
                     _log.warning("%s", problem)

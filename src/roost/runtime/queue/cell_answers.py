@@ -143,7 +143,7 @@ class CellAnswers:
             return True
         if not (await self._present()).revision:
             return False
-        cell = await self._read()
+        cell = await self.read_cell()
         return user in cell.managers or (not manages and user in cell.operators)
 
     async def hold_refusal(self, letters: str, user: str, action: str) -> Answer | None:
@@ -162,7 +162,7 @@ class CellAnswers:
             return None
         from roost.gridengine.pool.context import context_of
 
-        context = context_of(await self._read(), task)
+        context = context_of(await self.read_cell(), task)
         if context is None:
             raise NoSuchQueue(f"the cell no longer has the queue of {task.get('Instance')}")
         return context
@@ -171,9 +171,9 @@ class CellAnswers:
         """What reads requests to the present cell."""
         from roost.gridengine.pool.requests import Reader
 
-        return Reader(await self._read(), lambda user: ())
+        return Reader(await self.read_cell(), lambda user: ())
 
-    async def _read(self) -> Cell:
+    async def read_cell(self) -> Cell:
         """The present cell."""
         while self._cell is None:
             from roost.gridengine.cell import read_cell
@@ -244,7 +244,7 @@ class CellAnswers:
         from roost.gridengine.pool.instance_states import after, first_letters, may_change, named
 
         async with self._one_at_a_time:
-            kept, cell, now = await self._present(), await self._read(), self._daemon.clock.now()
+            kept, cell, now = await self._present(), await self.read_cell(), self._daemon.clock.now()
             action, user = InstanceAction(asked.action), sender.partition("@")[0]
             free = sender in self._daemon.settings.superusers
             states: dict[str, GivenState] = {}

@@ -43,6 +43,7 @@ from roost.runtime.queue.log_files import Appended
 from roost.runtime.queue.messages import check_speaker, events_of, given_by, order_to
 from roost.runtime.queue.spool import Spool
 from roost.runtime.queue.store import CELL_ERRORS, Committed, LogPiece, Noted, Store
+from roost.runtime.queue.task_places import task_place
 from roost.runtime.queue.user_logs import UserLogs
 from roost.runtime.role import ConfigurationRefused, Ending, RoleContext, give_up, must_go_on, superusers
 from roost.schedd import effects as ef
@@ -506,7 +507,10 @@ class ScheddDaemon:
 
     async def _serve(self, message: Message, sender: str, reply: str) -> None:
         try:
-            answer = await self.spool.serve(message, self.queue, sender)
+            if isinstance(message, m.AskTaskPlace):
+                answer: Message | None = await task_place(self, message, sender)
+            else:
+                answer = await self.spool.serve(message, self.queue, sender)
         except Exception as error:
             # Without an answer the machine would ask again for ever.
             answer = internal_error(message, sender, error)

@@ -183,4 +183,5 @@ def _ended(message: m.RunEnded, node: str) -> ev.RunEnded:
         closing=message.closing,
         bytes_sent=max(0, message.bytes_sent),
         bytes_received=max(0, message.bytes_received),
+        tasks=tuple(message.tasks),
     )

@@ -141,12 +141,12 @@ class Spool:
             return None
         match message:
             case AskFiles():
-                return await self._begin_input(message.run, _job_of(message.run, queue, node))
+                return await self._begin_input(message.run, job_of(message.run, queue, node))
             case GetFile():
-                return await self._part(message, _job_of(message.run, queue, node))
+                return await self._part(message, job_of(message.run, queue, node))
             case PutFile() | OutputDone():
                 async with self._turn(message.run):
-                    job = _job_of(message.run, queue, node)
+                    job = job_of(message.run, queue, node)
                     if isinstance(message, PutFile):
                         return await self._take(message, job)
                     self.downloads.leave(message.run)
@@ -320,7 +320,7 @@ def _sync(directory: str | Path) -> None:
         os.close(descriptor)
 
 
-def _job_of(run: str, queue: Queue, node: str) -> Job | None:
+def job_of(run: str, queue: Queue, node: str) -> Job | None:
     """The job whose present run has that name, on that machine."""
     try:
         job = queue.book.find(JobId.read(run.partition("#")[0]))

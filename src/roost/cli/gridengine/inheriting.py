@@ -1,0 +1,216 @@
+"""A task of a parallel job as `qrsh -inherit` sees it: asked for at the door of this machine, read from and written to.
+
+The door is that of the machine's daemon (`roost.runtime.node.task_door`). If the daemon ends, the task goes on, and so
+does this once there is another one: it asks for the same task again, from the byte that it has not got.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import socket
+import struct
+import sys
+import threading
+import time
+import uuid
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from roost.cli.gridengine.errors import Failure
+from roost.wire import messages as m
+from roost.wire.codec import decode, encode
+from roost.wire.errors import WireError
+from roost.wire.messages import Message
+
+#: The variable that leads to the door: its socket, the secret of the run, and the run.
+DOOR: Final = "ROOST_TASKS"
+#: What a task is told of the environment of this process, under the same name or as another one.
+_TOLD: Final = ("SGE_STDIN_PATH", "SGE_STDOUT_PATH", "SGE_STDERR_PATH", "SGE_O_HOME", "SGE_O_SHELL", "SGE_ROOT",
+                "SGE_CELL")  # fmt: skip
+#: Bytes of input in one message.
+_PIECE: Final = 64 * 1024
+#: How long a daemon that is away is waited for, s.
+AWAY_S: Final = 300.0
+_PAUSE_S: Final = 0.1
+_FULL_S: Final = 0.05
+_LENGTH: Final = struct.Struct(">I")
+_CREDENTIALS: Final = struct.Struct("3i")
+#: Status of a task whose end was not its own.
+_KILLED: Final = 128 + 9
+
+
+def inherit(
+    host: str,
+    words: Sequence[str],
+    *,
+    exported: Mapping[str, str],
+    directory: str,
+    shell: bool,
+    stdin: bool,
+    verbose: bool,
+) -> int:
+    """Run a task on a host of the job that this process is of; its exit status. Raises Failure."""
+    job = os.environ.get("JOB_ID", "")
+    if not job:
+        raise Failure('error: "qrsh" called with option "-inherit", but "JOB_ID" not set in environment')
+    if "SGE_TASK_ID" not in os.environ:
+        raise _failed(job, 'missing "SGE_TASK_ID" in environment')
+    place = os.environ.get(DOOR, "").split(" ", 2)
+    if len(place) != 3:
+        raise _failed(job, refused(host), "the parallel environment of this job does not control slave tasks, or this "
+                      "is not a process of the job on its first host")  # fmt: skip
+    told = {name: os.environ[name] for name in _TOLD if name in os.environ}
+    told["SGE_O_HOST"] = os.environ.get("HOSTNAME", "") or socket.gethostname()
+    told["SGE_O_PATH"] = os.environ.get("PATH", "")
+    asked = m.OpenTask(
+        run=place[2],
+        secret=place[1],
+        job=job,
+        task=uuid.uuid4().hex,
+        host=host,
+        words=list(words),
+        exported={name: value for name, value in exported.items() if name != DOOR},
+        told=told,
+        directory=directory,
+        shell=shell,
+        stdin=stdin,
+    )
+    door = _Door(place[0], asked)
+    begun = door.enter()
+    if begun.error:
+        raise _failed(job, refused(host), begun.error)
+    if verbose:
+        sys.stderr.write(f"task {begun.name} of job {job} has been started on {host}\n")
+    if stdin:
+        threading.Thread(target=_feed, args=(place[0], asked), daemon=True).start()
+    return _relay(door, asked.task)
+
+
+def refused(host: str) -> str:
+    """Grid Engine's words for a task that a host does not take."""
+    return f'execution daemon on host "{host}" didn\'t accept task'
+
+
+def _failed(job: str, what: str, why: str = "") -> Failure:
+    text = f"error: executing task of job {job} failed: {what}"
+    return Failure(f"{text}\n{why}" if why else text)
+
+
+def _relay(door: _Door, task: str) -> int:
+    """Write what the task prints, until it has ended; its exit status."""
+    at = [0, 0]
+    while True:
+        printed = door.ask(m.ReadTask(task=task, out=at[0], err=at[1]))
+        if not isinstance(printed, m.TaskPrinted):
+            raise Failure(f"error: the task is lost: {type(printed).__name__}")
+        for number, data in enumerate((printed.out, printed.err)):
+            _write(number + 1, data)
+            at[number] += len(data)
+        if printed.ended:
+            if printed.error:
+                raise Failure(f"error: the task is lost: {printed.error}")
+            if printed.exit_code is not None:
+                return printed.exit_code
+            return _KILLED if printed.signal is None else 128 + printed.signal
+
+
+def _write(stream: int, data: bytes) -> None:
+    while data:
+        data = data[os.write(stream, data) :]
+
+
+def _feed(name: str, asked: m.OpenTask) -> None:
+    """Give the task what this process reads, on a connection of its own."""
+    with contextlib.suppress(Failure, OSError):
+        door = _Door(name, asked)
+        if door.enter().error:
+            return
+        offset = 0
+        while True:
+            data = os.read(0, _PIECE)
+            last, end = not data, offset + len(data)
+            while True:
+                took = door.ask(m.WriteTask(task=asked.task, offset=offset, data=data, last=last))
+                if not isinstance(took, m.TaskTook) or took.over:
+                    return
+                data, offset = data[took.offset - offset :], took.offset
+                if offset >= end:
+                    break
+                time.sleep(_FULL_S)
+            if last:
+                return
+
+
+class _Door:
+    """A connection to the door."""
+
+    def __init__(self, name: str, asked: m.OpenTask) -> None:
+        self._name, self._asked = name, asked
+        self._channel: socket.socket | None = None
+
+    def enter(self) -> m.TaskBegun:
+        """Ask for the task. Raises Failure if no daemon answers."""
+        until = time.monotonic() + AWAY_S
+        while True:
+            try:
+                self._channel = self._connected()
+                self._say(self._asked)
+                answer = self._hear()
+                return answer if isinstance(answer, m.TaskBegun) else m.TaskBegun(error=type(answer).__name__)
+            except (OSError, EOFError, WireError) as problem:
+                self.close()
+                if time.monotonic() >= until:
+                    raise Failure(f"error: the machine's daemon does not answer: {problem}") from None
+                time.sleep(_PAUSE_S)
+
+    def ask(self, message: Message) -> Message:
+        """Say something, and hear the answer; where the daemon is away, of the one that comes."""
+        while True:
+            try:
+                self._say(message)
+                return self._hear()
+            except (OSError, EOFError, WireError):
+                self.close()
+                begun = self.enter()
+                if begun.error:
+                    raise Failure(f"error: the task is lost: {begun.error}") from None
+
+    def close(self) -> None:
+        """Let go of the connection."""
+        channel, self._channel = self._channel, None
+        if channel is not None:
+            channel.close()
+
+    def _connected(self) -> socket.socket:
+        channel = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        try:
+            channel.connect(f"\0{self._name}")
+            found = channel.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
+            if _CREDENTIALS.unpack(found)[1] not in (0, os.geteuid()):
+                # Any program may take a name in this name space while the daemon is away.
+                raise ConnectionRefusedError("the socket is not that of the machine's daemon")
+        except OSError:
+            channel.close()
+            raise
+        return channel
+
+    def _say(self, message: Message) -> None:
+        if self._channel is None:
+            raise EOFError
+        data = encode(message)
+        self._channel.sendall(_LENGTH.pack(len(data)) + data)
+
+    def _hear(self) -> Message:
+        (length,) = _LENGTH.unpack(self._read(_LENGTH.size))
+        return decode(self._read(length))
+
+    def _read(self, size: int) -> bytes:
+        assert self._channel is not None
+        found = b""
+        while len(found) < size:
+            piece = self._channel.recv(size - len(found))
+            if not piece:
+                raise EOFError
+            found += piece
+        return found

@@ -1,0 +1,330 @@
+"""The slave tasks that run on this machine, of parallel jobs whose masters may be on others.
+
+The machine of a job's master asks for them, and shows by the ids of the job's claims here that it may: only the queue,
+this machine and the machine that the queue gave them to know these. What a claim has slots for stands in the ad that it
+was asked for with, so no more tasks are started than the cell has granted. All tasks of a job on this machine are a
+*site*: they share a scratch directory and a TMPDIR, which go when the last of the job's claims here is over; and no
+task outlives its claim.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from roost.classad import ClassAd
+from roost.model.cell_requests import TASK
+from roost.model.slots import SlotId
+from roost.node.machine import NodeSlot
+from roost.node.task_places import TaskSlot, free_slot
+from roost.runtime.node.job_order import BadJob, account_of, runs_as_daemon, runs_as_owner
+from roost.runtime.node.slave_site import SlaveSite, sites_in
+from roost.runtime.node.slave_task import RECORD, SlaveTask, Ticket
+from roost.runtime.node.task_order import TaskWork, task_order
+from roost.runtime.processes.accounts import Account, NoSuchAccount
+from roost.runtime.processes.nursery import NurseryFailed
+from roost.runtime.processes.sandbox import SandboxFailed
+from roost.runtime.processes.spawn_order import NotStarted, OrderTooLarge
+from roost.wire import messages as m
+from roost.wire.messages import Message
+
+if TYPE_CHECKING:
+    from roost.runtime.node.daemon import NodeDaemon
+
+_log = logging.getLogger("roost.node")
+
+#: Runs that are over, of which no task is started that was asked for before.
+_OVER_MAX: Final = 1000
+
+
+class Refused(Exception):
+    """A task is not started; the text says why, in Grid Engine's words where it has some."""
+
+
+class SlaveTasks:
+    """The tasks of one machine."""
+
+    def __init__(self, daemon: NodeDaemon) -> None:
+        self._daemon = daemon
+        self._directory = daemon.context.home.run / "tasks"
+        #: By run.
+        self._sites: dict[str, SlaveSite] = {}
+        self._tasks: dict[str, tuple[SlaveSite, SlaveTask]] = {}
+        self._over: dict[str, None] = {}
+        self._making = asyncio.Lock()
+
+    # -- what an earlier daemon left ---------------------------------------------------------------------
+
+    def load(self) -> set[str]:
+        """Read what an earlier daemon kept; the names of the scratch directories that are still needed."""
+        for site in sites_in(self._directory):
+            self._sites[site.kept.run] = site
+        return {Path(site.kept.sandbox).name.removeprefix("dir_") for site in self._sites.values()}
+
+    async def resume(self) -> None:
+        """Go on with the tasks of an earlier daemon; those whose claims are over are ended."""
+        for site in list(self._sites.values()):
+            for task in await site.adopt():
+                self._tasks[task.ticket.task] = (site, task)
+                if not task.ended.is_set():
+                    self._watch(task)
+            for claim in list(site.kept.claims):
+                if self._held(claim) is None:
+                    self.claim_over(claim)
+
+    # -- messages ----------------------------------------------------------------------------------------
+
+    async def on_message(self, message: Message, sender: str, reply: str) -> None:
+        """Another machine asks something about tasks, or this one does."""
+        self._daemon.spawn(self._answer(message, sender, reply), "an answer about tasks")
+
+    async def _answer(self, message: Message, sender: str, reply: str) -> None:
+        answer = await self.answer(message, sender)
+        if reply:
+            await self._daemon.bus.send(reply, answer)
+
+    async def answer(self, message: Message, sender: str) -> Message:
+        """The answer to a message of a machine."""
+        match message:
+            case m.BeginTask():
+                try:
+                    return m.TaskBegun(name=await self._begin(message, sender))
+                except Refused as refused:
+                    _log.warning("%s", refused)
+                    return m.TaskBegun(error=str(refused))
+            case m.ReadTask():
+                found = self._task(message.task, sender)
+                if found is None:
+                    return m.TaskPrinted(ended=True, error="the task is not known")
+                site, task = found
+                return await task.printed(message.out, message.err, self._daemon.deputies.hands_as(site.account))
+            case m.WriteTask():
+                found = self._task(message.task, sender)
+                return m.TaskTook(offset=message.offset, over=True) if found is None else found[1].take(message)
+            case m.EndTask():
+                found = self._task(message.task, sender)
+                if found is not None:
+                    await found[1].kill()
+                return m.Answer()
+            case m.EndTasks():
+                return await self._end(message, sender)
+            case m.HoldTasks():
+                held = self._site(message.run, sender)
+                if held is not None:
+                    await held.hold(still=message.still)
+                return m.Answer()
+        return m.Answer(ok=False, code="bad-message", text=f"{type(message).__name__} is not about tasks")
+
+    def _task(self, task: str, sender: str) -> tuple[SlaveSite, SlaveTask] | None:
+        found = self._tasks.get(task)
+        return found if found is not None and found[0].kept.master == sender else None
+
+    def _site(self, run: str, sender: str) -> SlaveSite | None:
+        site = self._sites.get(run)
+        return site if site is not None and site.kept.master == sender else None
+
+    # -- a task begins -----------------------------------------------------------------------------------
+
+    async def _begin(self, message: m.BeginTask, sender: str) -> str:
+        """Start a task; its name. Asked for again, it is the same task. Raises Refused."""
+        known = self._task(message.task, sender)
+        if known is not None:
+            return known[1].ticket.name
+        number = message.run.partition(".")[0]
+        slots = self._slots(message)
+        if not slots or not message.words or not message.queues or message.run in self._over:
+            raise Refused(f"received task belongs to job {number} but that job is not here")
+        slot = next(iter(slots.values()))
+        job_ad = slot.state.claim.job_ad
+        assert job_ad is not None
+        async with self._making:
+            site = await self._site_for(message, sender, slot, job_ad, list(slots))
+        grants = {claim: _grants(each.state.claim.job_ad) for claim, each in slots.items()}
+        async with site.turn:
+            if message.run in self._over:
+                raise Refused(f"received task belongs to job {number} but that job is not here")
+            place = free_slot(grants, message.queues, message.first, self._running(site))
+            if place is None:
+                host = message.queues[0].host
+                user = job_ad.eval("Owner")
+                raise Refused(f"no free queue for job {number} of user {user}@{host} (localhost = {host})")
+            return await self._started(site, place, message, slots[place.claim])
+
+    def _slots(self, message: m.BeginTask) -> dict[str, NodeSlot]:
+        """Claim to slot, of those of the job's claims that are in force here."""
+        found = {}
+        for claim in message.claims:
+            slot = self._held(claim)
+            ad = None if slot is None else slot.state.claim.job_ad
+            if (
+                slot is not None
+                and ad is not None
+                and f"{ad.eval('ClusterId')}.{ad.eval('ProcId')}" == _job(message.run)
+            ):
+                found[claim] = slot
+        return found
+
+    def _held(self, claim: str) -> NodeSlot | None:
+        """The slot of a claim that is in force."""
+        found = self._daemon.machine.slot_of(claim)
+        if found is None or found[0].state.claim.id != found[1] or found[0].state.claim.request is None:
+            return None
+        return found[0]
+
+    def _running(self, site: SlaveSite) -> Counter[tuple[str, str]]:
+        return Counter(
+            (task.ticket.claim, task.ticket.instance) for task in site.tasks.values() if not task.ended.is_set()
+        )
+
+    async def _site_for(
+        self, message: m.BeginTask, sender: str, slot: NodeSlot, job_ad: ClassAd, claims: list[str]
+    ) -> SlaveSite:
+        """The site of a run, made if there is none. Raises Refused."""
+        site = self._sites.get(message.run)
+        if site is not None and site.kept.master != sender:
+            raise Refused(f"tasks of run {message.run} are asked for by two machines")
+        try:
+            if site is None:
+                account = await asyncio.to_thread(self._account, slot, job_ad)
+                execute = self._daemon.scratch.of(slot.plan.id.number)
+                if account is not None:
+                    self._daemon.context.home.let_others_to(execute)
+                site = SlaveSite.made(
+                    self._directory, execute, message.run, master=sender, claims=claims, account=account
+                )
+                self._sites[message.run] = site
+            site.keep_claims(claims)
+            if site.tmpdir is None:
+                runner = next((each for each in self._daemon.orders.runners.values() if each.run == message.run), None)
+                site.use_tmpdir(None if runner is None else runner.tmpdir, job_ad, message.queues[0])
+        except (NoSuchAccount, SandboxFailed, BadJob, OSError) as problem:
+            raise Refused(str(problem)) from None
+        return site
+
+    def _account(self, slot: NodeSlot, job_ad: ClassAd) -> Account | None:
+        config = self._daemon.config
+        if runs_as_daemon(job_ad) and runs_as_owner(config):
+            return None
+        return account_of(job_ad, config, self._daemon.machine.ad(slot, self._daemon.clock.now()))
+
+    async def _started(self, site: SlaveSite, place: TaskSlot, message: m.BeginTask, slot: NodeSlot) -> str:
+        """Start a task on a slot that is free; its name. Raises Refused."""
+        queue, daemon = place.queue, self._daemon
+        job_ad = slot.state.claim.job_ad
+        assert job_ad is not None and daemon.nursery is not None and site.tmpdir is not None
+        ticket = Ticket(
+            task=message.task, number=site.next_number(), claim=place.claim, queue=queue.queue, host=queue.host
+        )
+        task = SlaveTask(ticket, site.directory, Path(site.kept.sandbox))
+        try:
+            daemon.state.keep_claim(slot, daemon.machine)
+            task.keep()
+            work = TaskWork(
+                job_ad=job_ad,
+                slot_ad=daemon.machine.ad(slot, daemon.clock.now()),
+                config=daemon.config,
+                queue=queue,
+                account=site.account,
+                tmpdir=site.tmpdir,
+                sandbox=Path(site.kept.sandbox),
+            )
+            order = task_order(
+                work,
+                message,
+                key=site.key(ticket),
+                record=task.path(RECORD),
+                stdin=task.make_input() if message.stdin else None,
+                out=task.stream(".out"),
+                err=task.stream(".err"),
+            )
+            site.tasks[ticket.number] = task
+            family = await daemon.nursery.spawn(order)
+        except (BadJob, NurseryFailed, OrderTooLarge, OSError) as problem:
+            site.drop(task)
+            raise Refused(f"{ticket.name}: {problem}") from None
+        if isinstance(family, NotStarted):
+            site.drop(task)
+            raise Refused(f"{ticket.name}: {family.text}")
+        self._tasks[message.task] = (site, task)
+        task.has(family, daemon.clock.now())
+        self._watch(task)
+        if site.kept.still:
+            await family.suspend()
+        if place.claim not in site.kept.claims:
+            # It was over in the meantime.
+            await task.kill()
+        _log.info("task %s of run %s begins in %s", ticket.name, message.run, ticket.instance)
+        return ticket.name
+
+    def _watch(self, task: SlaveTask) -> None:
+        self._daemon.spawn(task.watch(), f"end of task {task.ticket.name}")
+
+    # -- the end -----------------------------------------------------------------------------------------
+
+    async def _end(self, message: m.EndTasks, sender: str) -> m.TasksEnded:
+        """A job is over: end its tasks; what they used."""
+        self._over[message.run] = None
+        if len(self._over) > _OVER_MAX:
+            del self._over[next(iter(self._over))]
+        site = self._site(message.run, sender)
+        if site is None:
+            return m.TasksEnded()
+        async with site.turn:
+            await site.end()
+        return m.TasksEnded(tasks=[task.use for task in site.tasks.values() if task.use is not None])
+
+    def claim_over(self, claim: str) -> None:
+        """A claim has ended: so do the tasks on it, and with the last claim of a job all that it has here."""
+        for site in [each for each in self._sites.values() if claim in each.kept.claims]:
+            site.leave(claim)
+            if not site.kept.claims:
+                self._over[site.kept.run] = None
+                del self._sites[site.kept.run]
+            self._daemon.spawn(self._leave(site, claim), f"end of the tasks of {site.kept.run}")
+
+    async def _leave(self, site: SlaveSite, claim: str) -> None:
+        async with site.turn:
+            await site.end(claim)
+            if not site.kept.claims:
+                for task in site.tasks.values():
+                    self._tasks.pop(task.ticket.task, None)
+                await site.remove()
+
+    # -- measuring ---------------------------------------------------------------------------------------
+
+    async def percents(self) -> dict[SlotId, float]:
+        """Slot to the percent of one core that tasks on its claim have used since this was asked last."""
+        found: dict[SlotId, float] = {}
+        for site in list(self._sites.values()):
+            for task in list(site.tasks.values()):
+                slot = None if task.ended.is_set() else self._held(task.ticket.claim)
+                if slot is not None:
+                    found[slot.plan.id] = found.get(slot.plan.id, 0.0) + await task.sample()
+        return found
+
+    def close(self) -> None:
+        """Let go of all tasks; they go on."""
+        for site in self._sites.values():
+            for task in site.tasks.values():
+                task.close()
+
+
+def _job(run: str) -> str:
+    """The job of a run, as ``12.0``."""
+    return run.partition("#")[0]
+
+
+def _grants(job_ad: ClassAd | None) -> Mapping[str, int]:
+    """The slots that a claim was asked for with: queue instance to number."""
+    from roost.gridengine.pool.tasks import grants_of
+
+    task = None if job_ad is None else job_ad.get(TASK)
+    found: dict[str, int] = {}
+    if isinstance(task, ClassAd):
+        for instance, slots in grants_of(task):
+            found[instance] = found.get(instance, 0) + slots
+    return found

@@ -1,0 +1,117 @@
+"""From what a process of a parallel job asks for to the process that its slave task is to be.
+
+The command is a line for the login shell of the job's user, as `qrsh` does it, or a program with its arguments
+(`-noshell`). With a starter method that is executed instead of the shell. The environment begins as that of the job;
+then comes what the process that asks exports, and last what tells the task of itself, as Grid Engine 8.1.9 has it.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+from roost.base.records import dataclass
+from roost.classad import ClassAd
+from roost.config import Config
+from roost.model.queue_context import QueueContext
+from roost.runtime.files.input_files import initial_directory
+from roost.runtime.node.job_environment import account_environment, lent_environment
+from roost.runtime.node.job_order import given_environment, niceness_in, rlimits
+from roost.runtime.node.job_tasks import DOOR
+from roost.runtime.processes.accounts import Account, own_account
+from roost.runtime.processes.memory_control import memory_limit
+from roost.runtime.processes.spawn_order import SpawnOrder
+from roost.starter.queue_environment import PATH, queue_environment, submission_environment
+from roost.wire.messages import BeginTask
+
+#: What a task is told of the process that asked for it.
+TOLD: Final = ("SGE_STDIN_PATH", "SGE_STDOUT_PATH", "SGE_STDERR_PATH", "SGE_O_HOST", "SGE_O_PATH", "SGE_O_HOME",
+               "SGE_O_SHELL", "SGE_ROOT", "SGE_CELL")  # fmt: skip
+_NAME: Final = "petask"
+_SCRIPT: Final = "QRSH"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskWork:
+    """What a task is made of."""
+
+    job_ad: ClassAd
+    slot_ad: ClassAd
+    config: Config
+    queue: QueueContext
+    account: Account | None
+    tmpdir: Path
+    sandbox: Path
+
+
+def task_environment(work: TaskWork, message: BeginTask) -> dict[str, str]:
+    """The environment of a task. Raises BadJob."""
+    config = work.config
+    environment = {"PATH": os.defpath}
+    environment.update(
+        lent_environment(config.get("JOB_INHERITS_STARTER_ENVIRONMENT", subsys="STARTER") or "", os.environ)
+    )
+    environment.update(given_environment(config))
+    environment.update(account_environment(work.account or own_account()))
+    if environment["PATH"] == os.defpath:
+        environment["PATH"] = f"{work.tmpdir}:{PATH}"
+    environment.update(submission_environment(work.job_ad))
+    environment.update({name: message.told[name] for name in TOLD if name in message.told})
+    environment.update(message.exported)
+    environment.update(_said(work, message.told))
+    environment.pop(DOOR, None)
+    return {name: value for name, value in environment.items() if name and "\0" not in name + value}
+
+
+def _said(work: TaskWork, told: Mapping[str, str]) -> dict[str, str]:
+    paths = {
+        f"{name}_path": told.get(f"SGE_{name.upper()}_PATH", "/dev/null") for name in ("stdin", "stdout", "stderr")
+    }
+    values = {"job_id": str(work.job_ad.eval("ClusterId")), "job_name": _NAME, **paths}
+    directories = dict.fromkeys(("TMPDIR", "TMP", "TEMP"), str(work.tmpdir))
+    return {**queue_environment(work.job_ad, work.queue, values), "JOB_SCRIPT": _SCRIPT, **directories}
+
+
+def task_program(work: TaskWork, message: BeginTask) -> tuple[Path, tuple[str, ...]]:
+    """What is executed, and its arguments with the name of the program."""
+    words = tuple(message.words)
+    if work.queue.starter_method:
+        return Path(work.queue.starter_method), (work.queue.starter_method, *words)
+    if message.shell:
+        shell = (work.account or own_account()).shell or "/bin/sh"
+        return Path(shell), (shell.rpartition("/")[2], "-c", " ".join(words))
+    found = None if "/" in words[0] else shutil.which(words[0], path=os.defpath)
+    return Path(found or words[0]), words
+
+
+def task_directory(work: TaskWork, asked: str) -> Path:
+    """Where a task begins: where it is told to, else where the job does, or in its sandbox if that is not here."""
+    if asked:
+        return Path(asked)
+    directory = initial_directory(work.job_ad)
+    return directory if directory.is_dir() else work.sandbox
+
+
+def task_order(
+    work: TaskWork, message: BeginTask, *, key: str, record: Path, stdin: Path | None, out: Path, err: Path
+) -> SpawnOrder:
+    """The order to start a task. Raises BadJob."""
+    program, arguments = task_program(work, message)
+    return SpawnOrder(
+        key=key,
+        record=record,
+        program=program,
+        arguments=arguments,
+        environment=task_environment(work, message),
+        directory=task_directory(work, message.directory),
+        stdin=stdin,
+        stdout=out,
+        stderr=err,
+        account=work.account,
+        niceness=niceness_in(work.config, work.slot_ad, work.job_ad, work.queue),
+        limits=rlimits({}, work.queue),
+        memory=memory_limit(work.config, work.slot_ad, work.job_ad),
+    )

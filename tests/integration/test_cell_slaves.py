@@ -1,0 +1,311 @@
+"""Slave tasks of parallel jobs on real machines: `qrsh -inherit` from within the job, and what becomes of its tasks."""
+
+from __future__ import annotations
+
+import getpass
+import json
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.gridengine.scheduling.cells import environment
+from tests.integration.kit import ROOT, Pool, eventually
+from tests.integration.servers import Servers
+from tests.integration.test_cell_accounting import records
+from tests.integration.test_cell_jobs import PARTITIONABLE, SLEEP, cell, node
+from tests.integration.test_cell_parallel import Two, claimed, several
+
+Start = Callable[..., Pool]
+
+#: As the job's own shell has it.
+QRSH = f"env PYTHONPATH={ROOT / 'src'} {sys.executable} -m roost.cli.gridengine qrsh"
+OUT = "output = out\nerror = err\n"
+
+
+def environments(place: Path) -> None:
+    """Parallel environments: `two` counts the job as a task, `free` does not, `loose` controls no tasks."""
+    (place / "pe").mkdir(parents=True, exist_ok=True)
+    for name, values in (
+        ("two", {"job_is_first_task": "TRUE", "accounting_summary": "FALSE"}),
+        ("free", {"job_is_first_task": "FALSE", "accounting_summary": "TRUE"}),
+        ("loose", {"control_slaves": "FALSE"}),
+    ):
+        (place / "pe" / name).write_text(environment(name, "$fill_up", **values))
+
+
+@pytest.fixture
+def one(start: Start, tmp_path: Path) -> Callable[..., Pool]:
+    """One machine of four cores, with a queue that has the environments."""
+
+    def begin(layout: str = PARTITIONABLE, **queue: str) -> Pool:
+        pool = start(layout, cpus=4)
+        environments(tmp_path / "cell")
+        cell(pool, tmp_path / "cell", pe_list="two free loose", **queue)
+        return pool
+
+    return begin
+
+
+@pytest.fixture
+def machines(servers: Servers, start: Start, tmp_path: Path) -> Callable[..., Two]:
+    """Two machines of four cores in one pool."""
+
+    def begin(layout: str = PARTITIONABLE, **queue: str) -> Two:
+        bus = servers.settings("slaves")
+        pool = start(bus + layout, cpus=4)
+        second = start(f"{bus}{layout}DAEMON_LIST = MASTER STARTD\n", name="second", cpus=4, host="second")
+        environments(tmp_path / "cell")
+        cell(pool, tmp_path / "cell", hosts=("second",), pe_list="two free loose", **queue)
+        eventually(lambda: '"second"' in pool("status", "--json"), "two machines")
+        return Two(pool, second)
+
+    return begin
+
+
+def run(pool: Pool, text: str, script: str) -> tuple[str, str]:
+    """What a job prints."""
+    job = pool.submit(OUT + text, f"{script}\nexit 0")
+    pool.wait(job)
+    return (pool.work / "out").read_text(), (pool.work / "err").read_text()
+
+
+def test_a_task_has_its_streams_its_status_and_its_environment(one: Callable[..., Pool]) -> None:
+    pool = one()
+    host = node(pool)
+    script = f"""
+        {QRSH} -inherit {host} 'echo hello; echo woe >&2; exit 3'; echo "status $?"
+        printf 'one\\ntwo' | {QRSH} -inherit {host} cat; echo " status $?"
+        head -c 3000000 /dev/zero | {QRSH} -inherit {host} 'wc -c; echo; head -c 400000 /dev/zero' | wc -c
+        {QRSH} -inherit -nostdin -noshell {host} /bin/echo 'a   b' '*'
+        FOO=bar {QRSH} -inherit {host} 'echo "<$FOO>"'
+        FOO=bar {QRSH} -inherit -V {host} 'echo "<$FOO>"'
+        {QRSH} -inherit -v 'FOO=x y,BAR=2' {host} 'echo "<$FOO,$BAR>"'
+        {QRSH} -inherit {host} 'echo $JOB_ID $JOB_NAME $QUEUE $HOSTNAME $NSLOTS $NHOSTS $NQUEUES $PE $JOB_SCRIPT'
+        {QRSH} -inherit {host} 'echo $ENVIRONMENT ${{PE_HOSTFILE-none}} $SGE_TASK_ID ${{ROOST_TASKS-none}}'
+        {QRSH} -inherit {host} 'test "$TMPDIR" = '$TMPDIR && echo shared
+        {QRSH} -inherit {host} 'pwd'; cd /; {QRSH} -inherit -cwd {host} pwd
+        {QRSH} -inherit {host} /nosuch; echo "status $?"
+        echo $JOB_ID
+    """
+    out, err = run(pool, "cell_parallel = free 2", script)
+    *lines, job = out.splitlines()
+    size = len("3000000\n\n") + 400000
+    assert lines == [
+        "hello", "status 3", "one", "two status 0", str(size), "a   b *", "<>", "<bar>", "<x y,2>",
+        f"{job} petask all.q {host} 1 1 1 free QRSH", "BATCH none undefined none", "shared", str(pool.work), "/",
+        "status 127",
+    ]  # fmt: skip
+    assert err.startswith("woe\n") and "/nosuch" in err
+
+
+@pytest.mark.parametrize("layout", ["", PARTITIONABLE])
+def test_no_more_tasks_run_than_the_job_has_slots(one: Callable[..., Pool], layout: str, tmp_path: Path) -> None:
+    pool, gate = one(layout), tmp_path / "gate"
+    host = node(pool)
+    script = f"""
+        for n in 1 2 3 4; do {QRSH} -inherit -nostdin {host} '{SLEEP.format(gate)}; echo ended' & done
+        while [ $(wc -l < {pool.work}/err) -lt {{}} ]; do sleep 0.05; done
+        touch {gate}; wait
+    """
+    for name, refused in (("two", 2), ("free", 1)):
+        gate.unlink(missing_ok=True)
+        (pool.work / "err").unlink(missing_ok=True)
+        out, err = run(pool, f"cell_parallel = {name} 3", script.format(2 * refused))
+        job = json_job(pool)
+        words = f'error: executing task of job {job} failed: execution daemon on host "{host}" didn\'t accept task\n'
+        why = f"no free queue for job {job} of user {getpass.getuser()}@{host} (localhost = {host})\n"
+        assert err == (words + why) * refused
+        assert out == "ended\n" * (4 - refused)
+
+
+def json_job(pool: Pool) -> int:
+    """The number of the last job that has left."""
+    return max(int(row["ClusterId"]) for row in json.loads(pool("history", "--json", "--long")))
+
+
+BURN = f"{sys.executable} -c 'import time; [0 for _ in iter(lambda: time.process_time() < 0.3, False)]'"
+
+
+@several
+def test_tasks_on_other_hosts_and_their_accounting(machines: Callable[..., Two]) -> None:
+    pool, _ = machines()
+    for name, count in (("two", 3), ("free", 1)):
+        script = f"""
+            cat $PE_HOSTFILE
+            H=$(sed -n 2p $PE_HOSTFILE | cut -d' ' -f1)
+            printf 'to there' | {QRSH} -inherit $H 'hostname; cat; exit 7'; echo " status $?"
+            {QRSH} -inherit $H "{BURN}; ulimit -c"
+            {QRSH} -inherit nosuch true; echo "status $?"
+        """
+        before = len(records(pool))
+        out, err = run(pool, f"cell_parallel = {name} 5\ncell_resources = h_core=0", script)
+        job = json_job(pool)
+        hosts = [line.split()[0] for line in out.splitlines()[:2]]
+        assert sorted(hosts) == sorted((node(pool), "second"))
+        there = out.splitlines()[2]
+        assert (there == "second") == (hosts[1] == "second")
+        assert out.splitlines()[3] == "to there status 7"
+        assert out.splitlines()[4:] == ["0", "status 1"]
+        assert err.splitlines() == [
+            f'error: executing task of job {job} failed: execution daemon on host "nosuch" didn\'t accept task',
+            f"received task belongs to job {job} but that job is not here",
+        ]
+        wanted = before + count
+        eventually(lambda wanted=wanted: len(records(pool)) == wanted, lambda: str(records(pool)))  # type: ignore[misc]
+        found = records(pool)[before:]
+        whole = found[-1]
+        assert (whole.part, whole.host, whole.slots, whole.exit_status) == ("NONE", hosts[0], 5, 0)
+        assert {(one.job, one.owner, one.environment, one.slots) for one in found} == {(job, whole.owner, name, 5)}
+        if name == "two":
+            assert [(one.part, one.host, one.queue, one.failed, one.exit_status) for one in found[:-1]] == [
+                (f"1.{hosts[1]}", hosts[1], "all.q", 0, 7), (f"2.{hosts[1]}", hosts[1], "all.q", 0, 0),
+            ]  # fmt: skip
+            assert found[1].resources["ru_utime"] > 0.1 and found[1].cpu_s > 0.1
+            assert found[1].submitted == found[1].started <= found[1].ended
+            assert pool.job(f"{job}.0")["RemoteUserCpu"] >= found[1].cpu_s * 0.5
+        else:
+            assert whole.resources["ru_utime"] > 0.1 and whole.cpu_s > 0.1
+
+
+@several
+def test_tasks_end_with_their_job(machines: Callable[..., Two], tmp_path: Path) -> None:
+    pool, second = machines()
+    pids = tmp_path / "pids"
+    text = f"""
+        H=$(sed -n 2p $PE_HOSTFILE | cut -d' ' -f1)
+        {QRSH} -inherit $H 'echo $$ $TMPDIR >> {pids}; sleep 1000' &
+        {QRSH} -inherit $HOSTNAME 'echo $$ $TMPDIR >> {pids}; sleep 1000' &
+        while [ $(cat {pids} | wc -l) -lt 2 ]; do sleep 0.05; done
+        {{}}
+    """
+
+    def begun() -> list[tuple[int, Path]]:
+        lines = eventually(lambda: pids.exists() and len(found := pids.read_text().split("\n")) == 3 and found, "both")
+        return [(int(line.split()[0]), Path(line.split()[1])) for line in lines[:2]]
+
+    def gone(tasks: list[tuple[int, Path]]) -> None:
+        for pid, directory in tasks:
+            eventually(lambda pid=pid: not Path(f"/proc/{pid}").exists(), "the end of a task", 20)  # type: ignore[misc]
+            eventually(lambda path=directory: not path.exists(), "the end of its directory", 20)  # type: ignore[misc]
+        for each in (pool, second):
+            eventually(lambda each=each: not list((each.home / "run/tasks").glob("*")), "all is removed", 20)  # type: ignore[misc]
+
+    # By itself.
+    job = pool.submit(OUT + "cell_parallel = two 6", text.format("exit 0"))
+    pool.wait(job)
+    gone(begun())
+    eventually(lambda: len(records(pool)) == 3, lambda: str(records(pool)))
+    assert [(one.part != "NONE", one.failed, one.exit_status) for one in records(pool)] == [
+        (True, 100, 137), (True, 100, 137), (False, 0, 0),
+    ]  # fmt: skip
+    # Removed.
+    pids.unlink()
+    job = pool.submit(OUT + "cell_parallel = two 6", text.format("sleep 1000"))
+    tasks = begun()
+    pool("rm", str(job))
+    gone(tasks)
+    # A daemon is killed: tasks go on, and their callers hear of their end.
+    pids.unlink()
+    gate = tmp_path / "gate"
+    script = f"""
+        for H in $(cut -d' ' -f1 $PE_HOSTFILE); do
+            {QRSH} -inherit $H 'echo $$ $TMPDIR >> {pids}; {SLEEP.format(gate)}; echo last; exit 4' || echo status $? &
+        done
+        wait
+    """
+    job = pool.submit(OUT + "cell_parallel = two 6", script)
+    tasks = begun()
+    for role in ("node", "schedd", "central"):
+        pool.kill(role)
+    second.kill("node")
+    eventually(lambda: claimed(pool) == 6, "both are back")
+    assert all(Path(f"/proc/{pid}").exists() for pid, _ in tasks)
+    gate.touch()
+    pool.wait(job)
+    assert sorted((pool.work / "out").read_text().splitlines()) == ["last", "last", "status 4", "status 4"]
+    gone(tasks)
+    # A daemon is killed for longer than the job's lease, or its machine is taken away: the tasks there end.
+    eventually(lambda: claimed(pool) == 0, "all slots are free")
+
+
+@several
+def test_tasks_stand_still_with_their_job(machines: Callable[..., Two], tmp_path: Path) -> None:
+    pool, _ = machines()
+    ticks, gate = tmp_path / "ticks", tmp_path / "gate"
+    script = f"""
+        for H in $(cut -d' ' -f1 $PE_HOSTFILE); do
+            {QRSH} -inherit $H 'while [ ! -e {gate} ]; do echo >> {ticks}.$HOSTNAME; sleep 0.05; done' &
+        done; wait
+    """
+    job = pool.submit(OUT + "cell_parallel = two 6", script)
+    files = [tmp_path / f"ticks.{host}" for host in (node(pool), "second")]
+
+    def count() -> list[int]:
+        return [path.stat().st_size if path.exists() else 0 for path in files]
+
+    def moves() -> bool:
+        before = count()
+        eventually(lambda: all(now > then for now, then in zip(count(), before, strict=True)), "both run")
+        return True
+
+    assert moves()
+    pool("suspend", str(job))
+    pool.seen(f"{job}.0", JobStatus=7)
+    rests = 0
+    before = count()
+    while rests < 10:
+        time.sleep(0.1)
+        rests = rests + 1 if count() == before else 0
+        before = count()
+    pool("continue", str(job))
+    assert moves()
+    gate.touch()
+    pool.wait(job)
+
+
+def test_a_task_that_dies_ends_its_job_and_one_without_a_caller_ends(one: Callable[..., Pool], tmp_path: Path) -> None:
+    pool = one()
+    host, pid = node(pool), tmp_path / "pid"
+    job = pool.submit(OUT + "cell_parallel = free 2", f"{QRSH} -inherit {host} 'kill -9 $$'; echo $?; sleep 1000")
+    pool.wait(job, status=1)
+    ad = pool.job(f"{job}.0")
+    assert (ad["ExitBySignal"], ad["ExitSignal"], ad["CellFailed"]) == (True, 9, 100)
+
+    script = f"""
+        {QRSH} -inherit {host} 'echo $$ > {pid}; sleep 1000' & caller=$!
+        while [ ! -s {pid} ]; do sleep 0.05; done
+        kill -9 $caller
+        while [ -e /proc/$(cat {pid}) ]; do sleep 0.05; done
+        echo ended
+    """
+    assert run(pool, "cell_parallel = free 2", script)[0] == "ended\n"
+
+
+def test_only_a_process_of_a_job_whose_environment_allows_it_starts_tasks(one: Callable[..., Pool]) -> None:
+    pool = one()
+    host = node(pool)
+    script = f"""
+        {QRSH} -inherit {host} true; echo $?
+        JOB_ID=999 {QRSH} -inherit {host} true; echo $?
+        env -u JOB_ID {QRSH} -inherit {host} true; echo $?
+        env -u SGE_TASK_ID {QRSH} -inherit {host} true; echo $?
+        ROOST_TASKS="$(echo "$ROOST_TASKS" | sed 's/ ...../ 00000/')" {QRSH} -inherit {host} true; echo $?
+        {QRSH} -inherit {host}; {QRSH} -inherit -bogus {host} true; {QRSH} {host} true
+    """
+    out, err = run(pool, "cell_parallel = free 2", script)
+    job = json_job(pool)
+    assert out.split() == ["0", "1", "1", "1", "1"]
+    refused = f'failed: execution daemon on host "{host}" didn\'t accept task'
+    assert err.splitlines()[:8] == [
+        f"error: executing task of job 999 {refused}", "received task belongs to job 999 but that job is not here",
+        'error: "qrsh" called with option "-inherit", but "JOB_ID" not set in environment',
+        f'error: executing task of job {job} failed: missing "SGE_TASK_ID" in environment',
+        f"error: executing task of job {job} {refused}", f"received task belongs to job {job} but that job is not here",
+        'error: usage with "-inherit" option: "qrsh -inherit ... <host> <command> [args]"',
+        'error: invalid option argument "-bogus"',
+    ]  # fmt: skip
+    out, err = run(pool, "cell_parallel = loose 2", f"{QRSH} -inherit {host} true; echo $? ${{ROOST_TASKS-none}}")
+    assert out == "1 none\n" and f"{json_job(pool)} {refused}" in err
