@@ -24,6 +24,7 @@ OF_USERS = {
             "cell-accounting-form",
             "cell-accounting-lines",
             "cell-clear-usage",
+            "cell-edit",
             "cell-instances",
             "cell-log",
             "cell-states",
@@ -105,8 +106,8 @@ def test_a_refusal_says_what_and_whom_to_ask() -> None:
 
 def test_questions_change_nothing() -> None:
     changing = {
-        "act", "submit", "cell-change", "cell-clear-usage", "cell-instances", "drain", "cancel-drain", "poll", "reopen",
-        "vacate", "advertise", "userprio-set",
+        "act", "submit", "cell-change", "cell-clear-usage", "cell-edit", "cell-instances", "drain", "cancel-drain",
+        "poll", "reopen", "vacate", "advertise", "userprio-set",
     }  # fmt: skip
     assert {name for table in VERBS.values() for name, verb in table.items() if not verb.question} == changing
 

@@ -48,6 +48,7 @@ REQUESTS: tuple[Request[Any], ...] = (
     machine.Story(slot="slot1@m", job="1.0", limit=5),
     machine.UnderWay(reply="r"),
     machine.Vacate(slot="slot1@m", fast=True),
+    cell.EditCell(option="Mq", text="qname all.q\n", file="q1", host="here"),
     cell.ChangeCell(revision=3, put={"cqueues/all.q": "qname all.q"}, drop=("calendars/night",)),
     cell.AccountingLines(job=3, tasks=(1, 2), name="a*", owner="ann", since=1, until=2, by_end=True),
     cell.AccountingSums(host="a", instances=("all.q@*",), group="g", project="p", department="d", environment="e",

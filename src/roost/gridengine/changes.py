@@ -12,6 +12,7 @@ from typing import Any, Final
 from roost.base import records
 from roost.config.finding import Diagnostic, Span
 from roost.gridengine import kinds
+from roost.gridengine.builtin import COMPLEXES
 from roost.gridengine.cell import COMPLEXES_FILE, Cell
 from roost.gridengine.complex import Complex
 from roost.gridengine.difference import Change, difference
@@ -52,7 +53,8 @@ def put(cell: Cell, one: kinds.Named, *, new: bool | None = None, known_host: Kn
         message = f'{kind.list_word} "{one.name}" already exists'
         raise _refused(Code.EXISTS, message, kind, one.name, "Change it, or choose another name.")
     if new is False and one.name not in present:
-        raise _refused(Code.MISSING_OBJECT, _does_not_exist(kind, one.name), kind, one.name, "Add it first.")
+        message = f'denied: {kind.list_word} "{one.name}" does not exist'
+        raise _refused(Code.MISSING_OBJECT, message, kind, one.name, "Add it first.")
     settled, problems = settle(cell, one, known_host=known_host)
     if problems:
         raise Refused(problems)
@@ -89,6 +91,20 @@ def remove(cell: Cell, kind: kinds.Kind, name: str) -> Changed:
         raise _refused(Code.IN_USE, message, kind, name, "Take the reference out first.")
     after = _with_field(cell, kind.field, {each: one for each, one in present.items() if each != name})
     return Changed(after, difference(cell, after))
+
+
+def complex_refusals(cell: Cell, name: str) -> list[str]:
+    """Why a complex cannot be deleted, in Grid Engine's words; empty if it can."""
+    if name in COMPLEXES:
+        return [f'The built-in complex "{name}" cannot be deleted']
+    return list(complex_uses(cell, name))
+
+
+def built_in_problems(cell: Cell, complexes: Mapping[str, Complex]) -> list[str]:
+    """Built-in complexes whose type would be another one, in Grid Engine's words."""
+    after = records.replace(cell, complexes={**cell.complexes, **complexes})
+    _, problems = settle_cell(after)
+    return [each.message for each in problems if each.code is Code.BUILT_IN]
 
 
 def put_complexes(cell: Cell, complexes: Iterable[Complex]) -> Changed:

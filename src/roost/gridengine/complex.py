@@ -133,7 +133,7 @@ def _yes_no(word: str, third: str) -> str | None:
 
 def _parse_line(line: str, span: Span) -> Complex:
     words = line.split()
-    if len(words) == 7:
+    if len(words) < 8:
         message = "Complex urgency definition is missing"
         raise Refused([problem(Code.SYNTAX, message, span, "Write all eight columns.", words[0])])
     requestable = _yes_no(words[4], "FORCED") if len(words) == 8 else None

@@ -53,7 +53,7 @@ class Kind:
     show: Callable[[Any], str]
 
 
-def _complete(message: str, row: Row, word: str, name: str, text: str) -> str:
+def whole_message(message: str, row: Row, word: str, name: str, text: str) -> str:
     """Grid Engine's whole sentence where the check knows neither the attribute nor the object."""
     if message.startswith("is "):
         return f'attribute "{row.name}" {message}'
@@ -77,7 +77,7 @@ def _values(rows: tuple[Row, ...], found: dict[str, Entry], word: str, name: str
             values[row.name] = value_of(row, entry.text, entry.span)
         except Refused as refused:
             (bad,) = refused.problems
-            message = _complete(bad.message, row, word, name, entry.text)
+            message = whole_message(bad.message, row, word, name, entry.text)
             problems.append(problem(Code.BAD_VALUE, message, bad.span, bad.remedy, row.name))
     if problems:
         raise Refused(problems)

@@ -162,6 +162,16 @@ class ClusterQueue:
 
 
 SETTINGS: Final = rows_of(QueueSettings)
+#: The row of the hosts, which are the whole queue's.
+HOSTS: Final = Row(
+    name="hostlist",
+    type=QUEUE_HOSTS,
+    default="NONE",
+    doc="Hosts and groups on which the queue has instances.",
+    check=None,
+    remedy="",
+    reported=False,
+)
 _NAMES: Final = ("qname", "hostlist", *(row.name for row in SETTINGS))
 _OVERRIDE: Final = re.compile(r",\s*\[")
 

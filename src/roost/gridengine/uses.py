@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from roost.gridengine import kinds
 from roost.gridengine.cell import Cell
+from roost.gridengine.instances import hosts_of
 from roost.gridengine.queue import ClusterQueue
 from roost.gridengine.references import ACCESS, PROJECTS, names_in
 from roost.gridengine.share_tree import ShareNode
@@ -50,7 +51,7 @@ def _queues_naming(cell: Cell, attribute: str, name: str) -> Iterator[ClusterQue
 
 def _host_uses(cell: Cell, name: str) -> Iterator[str]:
     for queue in cell.queues.values():
-        if name in queue.hostlist:
+        if name in hosts_of(queue.hostlist, cell.host_groups):
             yield f'Host object "{name}" is still referenced in cluster queue "{queue.name}".'
     for group in cell.host_groups.values():
         if name in group.hostlist:

@@ -98,9 +98,8 @@ def test_groups_are_resolved_and_drawn(department: Desk) -> None:
         (("-suser", "x"), "x is not known as a user", 0),
         (("-sconf", "nosuch"), 'can\'t resolve hostname "nosuch": can\'t resolve host name', 1),
         (("-bogus",), 'error: invalid option argument "-bogus"\nUsage: qconf -help', 1),
-        (("-mq", "all.q"), 'error: invalid option argument "-mq"\nUsage: qconf -help\n'
-         "Roost changes a cell with `roost cell import` and `roost cell apply`", 1),
-        (("-sp",), 'error: no option argument provided to "-sp"', 1),
+        (("-ks",), "qconf: -ks is not possible in a Roost pool: the scheduler of a pool is a part of its central "
+         "manager, and runs as long as that does", 1),
     ],
 )  # fmt: skip
 def test_what_does_not_exist_is_told_on_standard_error(

@@ -101,6 +101,8 @@ class QueueAnswers(RequestAnswers):
                 return await self.cell.states()
             case cell.ChangeInstances():
                 return await self.cell.change_instances(request, sender)
+            case cell.EditCell():
+                return await self.cell.edit(request, sender)
             case cell.ChangeCell():
                 return await self.cell.change(request, sender)
         raise AssertionError(f"the queue has no answer to a request of the table: {request}")

@@ -16,6 +16,7 @@ from roost.classad.values import fold
 from roost.model.audit import AuditKind, AuditRecord, Effect, clipped, some
 from roost.model.cell_requests import ASKED, NAME, TASK, InstanceAction
 from roost.model.digests import digest, states_digest
+from roost.runtime.queue.cell_edits import Rights, edited, record_of_denied
 from roost.runtime.queue.cell_store import CellCommit, GivenState, KeptCell, StatesCommit
 from roost.schedd.claims import Stage
 from roost.schedd.events import ErrorsCleared, UsageCleared, UsageRuled
@@ -31,6 +32,7 @@ from roost.wire.requests.cell import (
     ChangedAttribute,
     ChangedInstance,
     ChangeInstances,
+    EditCell,
     HeldTask,
     InstanceState,
     UsageForgotten,
@@ -306,6 +308,32 @@ class CellAnswers:
             if not found and kept.revision:
                 return Answer(data=CellChanged(revision=kept.revision, changes=()))
             return await self._keep(kept, after, found, names, sender)
+
+    async def edit(self, asked: EditCell, sender: str) -> Answer:
+        """Change the cell as an option of `qconf` does."""
+        async with self._one_at_a_time:
+            kept, user = await self._present(), sender.partition("@")[0]
+            if not kept.revision:
+                return _no_cell(())
+            rights = Rights(
+                user=user,
+                manages=sender in self._daemon.settings.superusers or await self.operates(user, manages=True),
+                operates=await self.operates(user),
+            )
+            done = await asyncio.to_thread(edited, await self.read_cell(), asked, rights)
+            if isinstance(done, Answer):
+                return done
+            revision = kept.revision
+            if done.denied:
+                record = record_of_denied(asked, sender, self._daemon.clock.now())
+                noted = await self._daemon.on_store(
+                    self._daemon.store.keep_instances, StatesCommit(states={}, record=audit_data(record))
+                )
+                self._daemon.tell(noted)
+            if done.changes:
+                await self._keep(kept, done.files, done.changes, done.instances, sender)
+                revision += 1
+            return Answer(data=done.reply(revision))
 
     async def _present(self) -> KeptCell:
         if self._kept is None:

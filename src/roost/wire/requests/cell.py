@@ -59,6 +59,45 @@ class ChangeCell(Request[CellChanged]):
     drop: tuple[str, ...] = ()
 
 
+class EditLine(Struct):
+    """A line that `qconf` prints."""
+
+    text: str
+    #: On standard output, not on standard error.
+    out: bool = False
+
+
+class EditedCell(Struct):
+    """What became of an edit. Parts of it may have been refused while others happened."""
+
+    #: The number of the change; that of the last one if nothing changed.
+    revision: int
+    lines: tuple[EditLine, ...] = ()
+    #: Exit status of `qconf`.
+    status: int = 0
+    #: What the cell has since then and pools do not carry out.
+    warnings: tuple[str, ...] = ()
+    #: Names of hosts that nothing is known of; then nothing happened, and the asker may say which of them it knows.
+    unknown_hosts: tuple[str, ...] = ()
+
+
+class EditCell(Request[EditedCell]):
+    """Change the cell as an option of `qconf` does; managers of the cell may, and operators some of it."""
+
+    #: Without its dash, and with a file where there is a form with a file: `Mq` for `-mq` too.
+    option: str
+    words: tuple[str, ...] = ()
+    #: The text of the file, and how messages name it.
+    text: str = ""
+    file: str = ""
+    #: The text comes from an editor.
+    edited: bool = False
+    #: Where it was typed, for messages.
+    host: str = ""
+    #: Hosts that the asker knows; None before it was asked for them.
+    hosts: tuple[str, ...] | None = None
+
+
 class CellEntry(Struct):
     """A change that was made."""
 
@@ -238,6 +277,7 @@ CELL_VERBS: Final = (
     ),
     question("cell", ReadCell, "the Grid Engine cell of the pool"),
     Verb("cell-change", ChangeCell, Asker.ADMINISTRATOR, "change the Grid Engine cell of the pool"),
+    Verb("cell-edit", EditCell, Asker.USER, "change one object of the Grid Engine cell, as `qconf` does"),
     question("cell-states", InstanceStates, "the states that queue instances were given"),
     Verb("cell-instances", ChangeInstances, Asker.USER, "disable, enable, suspend, resume and clear queue instances"),
     question("cell-usage", Usage, "what users have used of the Grid Engine cell"),

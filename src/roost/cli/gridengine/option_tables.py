@@ -1,0 +1,17 @@
+"""Tables of options, a line each: the option, what it takes, and behind two blanks and a bar what it means."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from roost.cli.gridengine.options import Option
+
+
+def options(table: str, refused: Mapping[str, str] | None = None) -> tuple[Option, ...]:
+    """The options of a table; `refused` has the reasons of those that are not possible."""
+    rows = (line.partition(" | ") for line in table.strip().splitlines())
+    found = (
+        Option(name, meaning.strip(), takes.strip(), (refused or {}).get(name, ""))
+        for name, _, takes, meaning in ((*head.strip().partition(" "), meaning) for head, _, meaning in rows)
+    )
+    return tuple(found)

@@ -1,0 +1,46 @@
+"""``-au`` and ``-du``: users of access lists."""
+
+from __future__ import annotations
+
+from roost.base import records
+from roost.gridengine import changes
+from roost.gridengine.edits.work import Order, Stop, Work
+from roost.gridengine.people import DEFAULT_DEPARTMENT, UserList
+
+
+def add_users(work: Work, order: Order) -> None:
+    """``-au users lists``: lists that do not exist are made."""
+    users, lists = (text.replace(",", " ").split() for text in order.words)
+    for name in lists:
+        work.each(users, lambda user, name=name: _add(work, name, user))  # type: ignore[misc]
+
+
+def _add(work: Work, name: str, user: str) -> None:
+    work.needs(operator=True)
+    if name == DEFAULT_DEPARTMENT:
+        raise Stop(f'all users are assigned to the "{name}" automatically')
+    present = work.cell.user_lists.get(name) or UserList(name=name)
+    if user in present.entries:
+        raise Stop(f'"{user}" is already in access list "{name}"')
+    changed = records.replace(present, entries=(*present.entries, user))
+    work.take(lambda: changes.put(work.cell, changed))
+    work.say(f'added "{user}" to access list "{name}"')
+
+
+def delete_users(work: Work, order: Order) -> None:
+    """``-du users lists``."""
+    users, lists = (text.replace(",", " ").split() for text in order.words)
+    for name in lists:
+        work.each(users, lambda user, name=name: _delete(work, name, user))  # type: ignore[misc]
+
+
+def _delete(work: Work, name: str, user: str) -> None:
+    work.needs(operator=True)
+    present = work.cell.user_lists.get(name)
+    if present is None:
+        raise Stop(f'access list "{name}" doesn\'t exist')
+    if user not in present.entries:
+        raise Stop(f'user "{user}" is not in access list "{name}"')
+    changed = records.replace(present, entries=tuple(each for each in present.entries if each != user))
+    work.take(lambda: changes.put(work.cell, changed))
+    work.say(f'deleted user "{user}" from access list "{name}"')

@@ -1,0 +1,155 @@
+"""``-A…``, ``-M…`` and ``-d…`` of objects that have a name and a text of their own."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any, Final
+
+from roost.base import records
+from roost.gridengine import changes, kinds
+from roost.gridengine.edits.said import unread
+from roost.gridengine.edits.work import Order, Stop, Work
+from roost.gridengine.people import UserList
+from roost.gridengine.problems import Code, Refused
+
+
+@records.dataclass(frozen=True, slots=True, kw_only=True)
+class Spoken:
+    """How `qconf` speaks of a kind of objects."""
+
+    kind: kinds.Kind
+    #: Its last line about a file that it cannot read; "" for none.
+    closing: str = "error reading in file"
+    #: The same about the text from the editor.
+    closing_edited: str = "error reading in file"
+    #: Operators may change it too, but not in the editor.
+    operator: bool = False
+    #: The list that it is removed from, where that is called otherwise.
+    removed_from: str = ""
+    #: Several may be deleted, separated by commas.
+    several: bool = False
+    #: What is said of an object that is to be changed and does not exist; "" for the master's words.
+    unknown: str = ""
+    #: What it says is done is printed on standard output.
+    out: bool = False
+    #: `qconf` itself checks the values.
+    checks: bool = False
+
+
+#: What stands behind -A, -M, -d and, for an editor, -a and -m.
+SPOKEN: Final = {
+    "q": Spoken(kind=kinds.QUEUE, closing=""),
+    "hgrp": Spoken(kind=kinds.HOST_GROUP, closing="", removed_from="host group entry"),
+    "e": Spoken(kind=kinds.HOST, closing="invalid format", closing_edited="invalid format", several=True,
+                removed_from="execution host"),
+    "p": Spoken(kind=kinds.ENVIRONMENT, checks=True),
+    "ckpt": Spoken(kind=kinds.CHECKPOINT, removed_from="checkpointing environment", checks=True),
+    "cal": Spoken(kind=kinds.CALENDAR),
+    "u": Spoken(kind=kinds.USER_LIST, closing_edited="error reading userset from file {}", operator=True,
+                several=True, unknown="{} is not known as a project"),
+    "prj": Spoken(kind=kinds.PROJECT, closing_edited="cant read project", several=True,
+                  unknown="{} is not known as a project"),
+    "user": Spoken(kind=kinds.USER, closing_edited="cant read user", several=True,
+                   unknown="{} is not known as a user", out=True),
+}  # fmt: skip
+#: The option that deletes, where it is called otherwise.
+DELETED_BY: Final = {"u": "dul"}
+
+
+def read(spoken: Spoken, order: Order, modify: bool) -> Any:
+    """The object of a text; raise Stop with what `qconf` says of the text."""
+    try:
+        return spoken.kind.parse(order.text, order.file)
+    except Refused as refused:
+        raise Stop(*_unread(spoken, refused, order, modify), status=_status(spoken, refused, order)) from None
+
+
+def _status(spoken: Spoken, refused: Refused, order: Order) -> int:
+    # Grid Engine ends with 0 after a file with a host group that it cannot read.
+    return 0 if spoken.kind is kinds.HOST_GROUP and not order.edited and unread(refused, order.file) else 1
+
+
+def _unread(spoken: Spoken, refused: Refused, order: Order, modify: bool) -> Iterator[str]:
+    problem = refused.problems[0]
+    lines = unread(refused, order.file, queue=spoken.kind is kinds.QUEUE)
+    if not order.text.strip():
+        lines = [f'error: error reading file: "{order.file}"']
+    if not lines and spoken.checks and not problem.message.startswith('Invalid "when"'):
+        lines = [f"error: {problem.message}"]
+        if spoken.kind is kinds.CHECKPOINT and problem.code is Code.BAD_VALUE:
+            lines *= 2
+        if problem.code is Code.BAD_NAME:
+            word = spoken.kind.word.split()[0]
+            found = re.search(rf"^{spoken.kind.key}\s+(.*)", order.text, re.MULTILINE)
+            lines.append(f'error: Invalid character in {word} name of {word} "{found[1].strip() if found else ""}"')
+    if not lines:
+        yield problem.message
+        return
+    yield from lines
+    closing = spoken.closing_edited if order.edited else spoken.closing
+    if spoken.kind is kinds.QUEUE and modify and not order.edited:
+        closing = 'Cluster queue file "{}" is not correct'
+    if closing:
+        yield closing.format(order.file)
+
+
+def add(work: Work, order: Order) -> None:
+    """``-A…``."""
+    spoken = SPOKEN[order.option[1:]]
+    one = read(spoken, order, modify=False)
+    work.needs(operator=spoken.operator)
+    work.take(lambda: changes.put(work.cell, one, new=True, known_host=work.asker.known_host))
+    if spoken.kind is kinds.HOST and order.edited:
+        work.say(f"added host {one.name} to exec host list")
+    else:
+        work.done("added", one.name, spoken.kind.list_word, out=spoken.out)
+
+
+def modify(work: Work, order: Order) -> None:
+    """``-M…``."""
+    spoken = SPOKEN[order.option[1:]]
+    try:
+        _modify(work, order, spoken)
+    except Stop as stop:
+        if spoken.kind is kinds.USER_LIST and order.edited and not stop.denied:
+            # Grid Engine ends with 0 whatever became of it.
+            raise Stop(*stop.lines, status=0) from None
+        raise
+
+
+def _modify(work: Work, order: Order, spoken: Spoken) -> None:
+    one = read(spoken, order, modify=True)
+    present = work.cell.objects(spoken.kind)
+    if spoken.unknown and not order.edited and one.name not in present:
+        raise Stop(spoken.unknown.format(one.name))
+    work.needs(operator=spoken.operator and not order.edited)
+    if isinstance(one, UserList) and not one.is_department:
+        for attribute in ("oticket", "fshare"):
+            if getattr(one, attribute):
+                raise Stop(f'not allowed to set "{attribute}" for ACL lists')
+    if spoken.kind is kinds.HOST and not work.asker.known_host(one.name):
+        raise Stop(f'can\'t resolve hostname "{one.name}"')
+    work.take(lambda: changes.put(work.cell, one, new=False, known_host=work.asker.known_host))
+    work.done("modified", one.name, spoken.kind.list_word, out=spoken.out)
+
+
+def delete(work: Work, order: Order) -> None:
+    """``-d…``."""
+    letters = "u" if order.option == "dul" else order.option[1:]
+    spoken = SPOKEN[letters]
+    names = order.words[0].split(",") if spoken.several else [order.words[0]]
+    work.each([name for name in names if name], lambda name: _delete(work, spoken, name))
+
+
+def _delete(work: Work, spoken: Spoken, name: str) -> None:
+    kind = spoken.kind
+    work.needs(operator=spoken.operator)
+    if kind is kinds.HOST:
+        name = name.lower()
+        if not work.asker.known_host(name) and name != "global":
+            raise Stop(f'can\'t resolve hostname "{name}"')
+    if kind is kinds.HOST_GROUP and not name.startswith("@"):
+        raise Stop(f'host group name "{name}" is not valid')
+    work.take(lambda: changes.remove(work.cell, kind, name))
+    work.done("removed", name, spoken.removed_from or kind.list_word)

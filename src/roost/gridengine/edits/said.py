@@ -1,0 +1,66 @@
+"""The lines that `qconf` prints about a text that it does not take.
+
+`qconf` itself looks at the form of a text, and says ``error:``, the file, and that it could not be read; what the
+master refuses is said without these words. It stops at the first thing that is wrong.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from roost.config.finding import Diagnostic
+from roost.gridengine.problems import Code, Refused
+
+#: Messages about the form of a value.
+_VALUE: Final = re.compile(
+    r"error parsing |\".*\" is not an u_long32 value|parameter \"\w+\" must be a positive|unknown specifier"
+)
+#: Messages about the form of a line.
+_LINE: Final = re.compile(
+    r"Value for |All list elements|'=' has to|The last character|There is an extra comma|values in the attribute|\" \""
+)
+_FORM: Final = (Code.UNKNOWN_ATTRIBUTE, Code.REPEATED_ATTRIBUTE)
+#: Where a message names the line.
+_PLACES: Final = (
+    ("values in the attribute value list should", "values in the attribute value list in line {} should"),
+    ("each value in the attribute value list should", "each value in the attribute value list in line {} should"),
+    ("the line should", "line {} should"),
+    ("between the attribute name and the value", "between the attribute name and the value in line {}"),
+)
+
+
+def placed(problem: Diagnostic) -> str:
+    """The message with the number of its line, where Grid Engine gives it."""
+    for words, with_line in _PLACES:
+        if words in problem.message:
+            return problem.message.replace(words, with_line.format(problem.span.line))
+    return problem.message
+
+
+def is_of_value(message: str) -> bool:
+    """Whether a message says that a text is not a value of its type."""
+    return bool(_VALUE.match(message))
+
+
+def quoted_in(message: str) -> str:
+    """The first text in double quotes of a message; "" for none."""
+    found = re.search(r'"([^"]*)"', message)
+    return found[1] if found else ""
+
+
+def unread(refused: Refused, file: str, *, queue: bool = False, prefix: str = "error: ") -> list[str]:
+    """What `qconf` says of a text, without its last line; what the master says of it has no last line."""
+    problem = refused.problems[0]
+    message = placed(problem)
+    if problem.code is Code.MISSING_ATTRIBUTE:
+        return [f"{prefix}{message}"]
+    if not (is_of_value(message) or _LINE.match(message) or problem.code in _FORM):
+        return []
+    reading = "reading conf file: " if "unknown specifier" in message else ""
+    lines = [f"{prefix}{reading}{message}"]
+    if queue and reading:
+        lines.append(f'{prefix}error parsing queue type from string "{quoted_in(message)}"')
+    if queue and is_of_value(message):
+        lines.append(f'{prefix}Error during parsing of attribute value "{quoted_in(message)}"')
+    return [*lines, f'{prefix}error reading file: "{file}"']
