@@ -61,7 +61,7 @@ def test_version(roost: Roost) -> None:
     [
         ((), "usage: roost COMMAND"),
         (("nonsense",), "roost: 'nonsense' is not a command of roost\n"),
-        (("classad",), "usage: roost classad"),
+        (("classad",), "roost: classad needs a command: eval, parse, "),
         (("classad", "nonsense"), "roost: 'nonsense' is not a command of roost classad\n"),
         (("classad", "eval", "--x"), "roost: --x is not an option of roost classad eval\n"),
     ],

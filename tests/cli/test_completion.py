@@ -21,6 +21,7 @@ import pytest
 
 from roost.cli import completion
 from roost.cli.__main__ import COMMANDS, main
+from roost.cli.topics import TOPICS
 
 ROOT = Path(__file__).resolve().parents[2]
 #: Long, for the machine may be loaded.
@@ -98,6 +99,9 @@ COMPLETED = {
     "roost submit swe": "roost submit sweep.sub ",
     "roost status --home pl": "roost status --home place/",
     "roost help recon": "roost help reconfig ",
+    "roost help MAX_JOBS_R": "roost help MAX_JOBS_RUNNING ",
+    "roost help config-without-e": "roost help config-without-effect ",
+    "roost help exit-s": "roost help exit-status ",
     "roost completion zs": "roost completion zsh ",
 }
 
@@ -118,6 +122,13 @@ def test_lines_are_completed_on_a_terminal(terminal: Terminal) -> None:
         ("roost submit swe", {"sweep.sub"}),
         ("roost status --home pl", {"place/"}),
         ("roost help recon", {"reconfig"}),
+        ("roost help ", {*COMMANDS, *TOPICS}),
+        (
+            "roost help MAX_JOBS_",
+            {"MAX_JOBS_RUNNING", "MAX_JOBS_PER_OWNER", "MAX_JOBS_PER_SUBMISSION", "MAX_JOBS_SUBMITTED"},
+        ),
+        ("roost help suspensio", {"suspension"}),
+        ("roost help condor_q", {"condor_q", "condor_qedit"}),
     ],
 )
 def test_fish_completes_a_line(line: str, words: set[str], tmp_path: Path) -> None:
@@ -127,6 +138,7 @@ def test_fish_completes_a_line(line: str, words: set[str], tmp_path: Path) -> No
     command = ["fish", "--no-config", "-c", f"source script; complete -C {line!r}"]
     environment = {"PATH": os.environ["PATH"], "HOME": str(tmp_path)}
     done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=True)
+    assert done.stderr == ""
     assert {row.partition("\t")[0] for row in done.stdout.splitlines()} == words
 
 

@@ -10,6 +10,7 @@ import pytest
 
 from roost.cli.__main__ import COMMANDS, main, parser_of_all
 from roost.cli.groups import GROUPS
+from roost.cli.help_names import explained, names
 from roost.cli.parsing import commands_of
 from roost.cli.topics import TOPICS
 
@@ -84,11 +85,31 @@ def test_help_of_a_topic_is_its_text(topic: str, capsys: pytest.CaptureFixture[s
         ("rst101", ["# RST101: Arithmetic with a text"]),
         ("RGE101", ["# RGE101: "]),
         ("JOB_STOP_COUNT", ["    No effect. Jobs are stopped at once."]),
+        ("MAX_JOBS_RUNNING", ["    Read by roost.schedd.configured."]),
+        ("<subsys>_log", ["<SUBSYS>_LOG: knob of the configuration"]),
+        ("NEGOTIATOR_LOG", ["NEGOTIATOR_LOG, of the family <SUBSYS>_LOG: knob of the configuration"]),
+        ("config-without-effect", ["config-without-effect: warning in a configuration"]),
+        ("submit-no-executable", ["submit-no-executable: error in a submit description", "    Add a line"]),
+        ("bad-request", ["bad-request: code of an answer of a daemon"]),
+        ("dag-cycle", ["dag-cycle: error in a DAG file"]),
+        ("cell-in-use", ["cell-in-use: error in a Grid Engine cell"]),
+        ("slots-too-many", ["slots-too-many: problem of a layout of slots"]),
+        ("D_LOAD", ["D_LOAD: category of <DAEMON>_DEBUG and ALL_DEBUG"]),
+        ("splice", ["SPLICE: command of DAG files"]),
+        ("claim", ["claim: word (glossary: Jobs and machines)"]),
+        ("dynamic slot", ["static slot, partitionable slot, dynamic slot: word (glossary"]),
+        ("Suspended", ["Suspended: activity (glossary: States of slots)", "Suspended: status 7 (glossary: Statuses"]),
+        ("condor_q", ["condor_q: command of HTCondor, which", "  -constraint EXPR"]),
+        ("qsub", ["qsub: command of Grid Engine, which", "  -N "]),
     ],
 )
 def test_help_of_a_name_says_what_it_is(topic: str, lines: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     text = out_of(capsys, "help", topic)
     assert [line for line in lines if not any(each.startswith(line) for each in text.splitlines())] == []
+
+
+def test_every_name_that_is_completed_is_explained() -> None:
+    assert [name for name in names() if next(explained(name), None) is None] == []
 
 
 @pytest.mark.parametrize(
@@ -105,6 +126,16 @@ def test_help_of_a_name_says_what_it_is(topic: str, lines: list[str], capsys: py
         ("help request_memry", "no help about 'request_memry'\n    hint: did you mean `roost help request_memory`?"),
         ("help exit-statsu", "hint: did you mean `roost help exit-status`?"),
         ("help zzzzqqqq", "hint: `roost help` lists the commands and topics"),
+        (
+            "lab",
+            "roost: lab needs a command: simulate, test or compare\n    hint: `roost lab --help` describes them",
+        ),
+        ("explain", "roost: explain needs a command: expr, "),
+        (
+            "config get",
+            "roost: config get: the following arguments are required: NAME\n    hint: `roost config get --help`",
+        ),
+        ("history --limit x", "roost: history: argument -n/--limit: invalid"),
         ("zzzz", "roost: 'zzzz' is not a command of roost\n    hint: `roost --help` lists the commands"),
     ],
 )

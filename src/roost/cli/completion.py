@@ -1,8 +1,8 @@
 """``roost completion``: scripts that complete the command line of `roost` in bash, zsh and fish.
 
-The scripts are made from the parsers: commands, options and their fixed values. They ask no pool and start no
-program, so completing is as fast as the shell. The package installs them where shells look for them below its prefix;
-``roost completion SHELL`` prints one for every other case.
+The scripts are made from the parsers (commands, options and their fixed values) and from the names that `roost help`
+explains. They ask no pool and start no program, so completing is as fast as the shell. The package installs them where
+shells look for them below its prefix; ``roost completion SHELL`` prints one for every other case.
 
 What it does not do: complete numbers of jobs or names of slots, which only a running pool knows.
 """
@@ -10,13 +10,16 @@ What it does not do: complete numbers of jobs or names of slots, which only a ru
 from __future__ import annotations
 
 import argparse
+import re
 from collections.abc import Iterator
 from enum import Enum
 from typing import Final
 
-from roost.base.records import dataclass
+from roost.base.records import dataclass, replace
+from roost.cli.help_names import names
 from roost.cli.parsing import commands_of, subparsers_of
 from roost.cli.terminal import Exit, say
+from roost.cli.topics import TOPICS
 
 
 class Value(Enum):
@@ -55,9 +58,13 @@ class Line:
     #: Subcommand to what it does.
     commands: tuple[tuple[str, str], ...]
     values: Slot
+    #: Further words that are offered once a part of one is typed: too many to list.
+    more: tuple[str, ...] = ()
 
 
 _FILES: Final = frozenset(("FILE", "FILE.csv", "PATH", "AD", "ADS", "OLD", "NEW", "file", "files", "paths"))
+#: Names that no shell has to quote.
+_PLAIN: Final = re.compile(r"[\w.-]+")
 _DIRECTORIES: Final = frozenset(("DIR", "DIRECTORY"))
 
 
@@ -95,9 +102,9 @@ def lines() -> Iterator[Line]:
         if words == ("help",):
             inner = subparsers_of(top)
             assert inner is not None
-            line = Line(
-                words=words, about=about, options=line.options, commands=(), values=Slot(words=tuple(inner.choices))
-            )
+            known = tuple(dict.fromkeys((*inner.choices, *TOPICS)))
+            more = tuple(each for each in names() if _PLAIN.fullmatch(each) and each not in known)
+            line = replace(line, values=Slot(words=known), more=more)
         yield line
 
 
@@ -174,6 +181,8 @@ def _bash(lines: tuple[Line, ...]) -> str:
         body += [f"    {_path(line.words) or repr('')})", f'        options="{options}" words="{words}"']
         if line.values.kind is not Value.TEXT:
             body.append("        values=file")
+        if line.more:
+            body.append(f'        [[ -n $word ]] && words+=" {" ".join(line.more)}"')
         cases = [_bash_case(option) for option in line.options if option.value is not None]
         body += ["        case $before in", *cases, "        esac"] if cases else []
         body.append("        ;;")
@@ -235,12 +244,19 @@ def _zsh_function(line: Line) -> str:
     name = "_".join(("_roost", *line.words))
     parts = [part for option in line.options for part in _zsh_option(option)]
     if not line.commands:
-        parts.append(f"'*:{'file' if line.values.kind is Value.FILE else 'argument'}:{_zsh_action(line.values)}'")
-        return f"{name}() {{\n    _arguments -S \\\n        " + " \\\n        ".join(parts) + "\n}\n"
+        action = f"{name}_values" if line.more else _zsh_action(line.values)
+        parts.append(f"'*:{'file' if line.values.kind is Value.FILE else 'argument'}:{action}'")
+        text = f"{name}() {{\n    _arguments -S \\\n        " + " \\\n        ".join(parts) + "\n}\n"
+        return text + (_zsh_values(name, line) if line.more else "")
     rows = "\n".join(f"        {_quoted(f'{each}:{about}')}" for each, about in line.commands)
     cases = "\n".join(f"        {each}) {name}_{each} ;;" for each, _ in line.commands)
     arguments = " \\\n        ".join((*parts, "'1: :->command'", "'*:: :->rest'"))
     return _ZSH_COMMANDS.format(name=name, rows=rows, arguments=arguments, cases=cases)
+
+
+def _zsh_values(name: str, line: Line) -> str:
+    known, more = " ".join(line.values.words), " ".join(line.more)
+    return f"{name}_values() {{\n    compadd -- {known}\n    [[ -n $PREFIX ]] && compadd -- {more}\n}}\n"
 
 
 def _zsh_option(option: Choice) -> Iterator[str]:
@@ -275,7 +291,10 @@ function __roost_at
         string match -q -- '-*' $each; and continue
         contains -- (string join / $path $each) $__roost_paths; and set -a path $each
     end
-    test (string join / $path) = (string join / $argv)
+    # Without a word, the list is empty: the quotes keep an argument in its place.
+    set -l here (string join / $path)
+    set -l wanted (string join / $argv)
+    test "$here" = "$wanted"
 end
 
 set -g __roost_paths @PATHS@
@@ -290,6 +309,9 @@ def _fish(lines: tuple[Line, ...]) -> str:
         start = f"complete -c roost -n {_quoted(' '.join(('__roost_at', *line.words)))}"
         text += [f"{start} -a {name} -d {_quoted(about)}" for name, about in line.commands]
         text += [f"{start} -a {_quoted(' '.join(line.values.words))}"] if line.values.words else []
+        if line.more:
+            typed = _quoted(" ".join(("__roost_at", *line.words)) + "; and string length -q -- (commandline -ct)")
+            text.append(f"complete -c roost -n {typed} -a {_quoted(' '.join(line.more))}")
         text += [f"{start} -F"] if line.values.kind is not Value.TEXT else []
         text += [f"{start} {_fish_option(option)}" for option in line.options]
     return "\n".join(text) + "\n"

@@ -74,7 +74,7 @@ GROUPS: Final = (
         "Help yourself",
         "roost help MAX_JOBS_RUNNING",
         {
-            "help": "explain a command, knob, attribute or finding",
+            "help": "explain a command, knob, attribute, word or code",
             "completion": "print a script that completes commands in your shell",
             "shims": "put another system's commands on the PATH",
         },
@@ -92,7 +92,7 @@ def overview(parser: argparse.ArgumentParser) -> str:
         "",
         "`roost help COMMAND` or `roost COMMAND --help` says what a command takes, and `roost help TOPIC` explains",
     ]
-    lines += ["a knob, an attribute, a finding of the linter, or one of these: " + ", ".join(_topics()) + ".", ""]
+    lines += ["a knob, an attribute, a word, a code of a message, or one of these: " + ", ".join(_topics()) + ".", ""]
     return "\n".join(lines)
 
 

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from roost.classad import docs as classad
-from roost.cli import completion, man_pages, pool_page
+from roost.cli import completion, glossary, man_pages, pool_page
 from roost.cli.condor import page as condor
 from roost.cli.gridengine import page as gridengine_commands
 from roost.config import docs as config
@@ -43,6 +43,7 @@ def pages(docs: Path) -> dict[str, str]:
         **hooks.pages(),
         **wire.pages(),
         "reference/condor-commands.md": condor.page(),
+        "reference/glossary.md": glossary.page(),
         "reference/grid-engine-commands.md": gridengine_commands.page(),
         **{f"lint/{name}": text for name, text in lint.pages().items()},
         **{path: filled((docs / path).read_text(encoding="utf-8"), blocks) for path, blocks in made.items()},

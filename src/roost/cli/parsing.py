@@ -8,16 +8,29 @@ from __future__ import annotations
 import argparse
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, Final
+from typing import Any, Final, NoReturn
 
 from roost.cli.terminal import CommandError
 
 _JOB: Final = re.compile(r"[0-9]+(\.[0-9]+)?")
 _SLOT: Final = re.compile(r"slot[0-9]|.+@.", re.IGNORECASE)
+#: How argparse begins its message about arguments that are missing.
+_MISSING: Final = "the following arguments are required"
 
 
 class Parser(argparse.ArgumentParser):
     """A parser of `roost` or of one of its commands."""
+
+    def error(self, message: str) -> NoReturn:
+        """Refuse a command line. `message` is argparse's; raises CommandError."""
+        inner = subparsers_of(self)
+        name = self.prog.removeprefix("roost").strip()
+        if inner is not None and message.startswith(_MISSING):
+            raise CommandError(
+                f"{name} needs a command: {_listed(inner.choices)}\n    hint: `{self.prog} --help` describes them"
+            )
+        hint = f"    hint: `{self.prog} --help` lists what it takes"
+        raise CommandError(f"{name and f'{name}: '}{message}\n{hint}")
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         if isinstance(action, argparse._SubParsersAction) and value not in action.choices:
@@ -28,6 +41,12 @@ class Parser(argparse.ArgumentParser):
                 f"    hint: {about or meant(str(value), action.choices)}`{self.prog} --help` lists the commands"
             )
         super()._check_value(action, value)
+
+
+def _listed(names: Iterable[str]) -> str:
+    """Names in a sentence: ``a, b or c``."""
+    *first, last = names
+    return f"{', '.join(first)} or {last}" if first else last
 
 
 def subparsers_of(parser: argparse.ArgumentParser) -> argparse._SubParsersAction[argparse.ArgumentParser] | None:

@@ -47,6 +47,16 @@ CATEGORIES: Final = frozenset((
     "UPDOWN", "VERBOSE", "XFER", "ZKM",
 ))  # fmt: skip
 
+#: Categories that change what Roost logs, and how.
+EFFECTS: Final = {
+    "D_FULLDEBUG": "Logs all messages of the daemon.",
+    "D_ALL": "Logs all messages of the daemon and, on an execute machine, loads and idle times.",
+    "D_ANY": "Logs all messages of the daemon and, on an execute machine, loads and idle times.",
+    "D_LOAD": "Logs the loads and idle times of an execute machine and of its slots each time the sensors are read.",
+}
+#: What holds for all others.
+NO_EFFECT: Final = "With `:2` behind its name, the daemon logs all of its messages; without, it changes nothing."
+
 
 class BadLog(Exception):
     """A daemon cannot write its log."""

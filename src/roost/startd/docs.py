@@ -1,10 +1,11 @@
-"""The blocks of the page on the states of a slot, made from the table of transitions."""
+"""The generated blocks of the pages on slots: states and transitions, and problems with a layout."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from typing import Final
 
+from roost.startd.layout.problems import MEANINGS
 from roost.startd.states import PAIRS, Activity, Pair, State
 from roost.startd.transitions import TRANSITIONS, Transition
 from roost.tables.pages import diagram, table
@@ -31,7 +32,11 @@ _CLAIMED: Final = {
 def blocks() -> dict[str, dict[str, Iterable[str]]]:
     """Page below docs/ to its blocks: name to lines."""
     transitions = (_table(state) for state in State)
-    return {"concepts/slot-states.md": {"states": _states(), "diagram": [_diagram()], "transitions": transitions}}
+    problems = table(("code", "meaning"), ((f"`{code}`", meaning) for code, meaning in MEANINGS.items()))
+    return {
+        "concepts/slot-states.md": {"states": _states(), "diagram": [_diagram()], "transitions": transitions},
+        "concepts/slots.md": {"problems": problems},
+    }
 
 
 def _states() -> Iterator[str]:

@@ -8,6 +8,7 @@ import types
 from collections.abc import Iterator, Sequence
 from typing import Annotated, Any, Final, Literal, Union, get_args, get_origin, get_type_hints
 
+from roost.wire.answer_codes import MEANINGS
 from roost.wire.requests.verb import AdData, Daemon
 from roost.wire.structs import Between, Matching, OneOf, Struct
 from roost.wire.verbs import VERBS
@@ -74,9 +75,7 @@ a value of another type or out of range: the answer has the code `bad-request`, 
 
 An answer is `{"type": "Answer", "v": VERSION, "ok": true, "data": REPLY}`. Without a result it has `"ok": false`, a
 `code`, a `text` and a `remedy`. Of a long list some rows come first, in answers with `"more": true`; such an answer
-without rows, or with `done` and `of` as its data, says that the daemon is still at work. Other codes of answers are
-`permission-denied`, `over-budget` (REQUEST_TIME_MAX), `busy`, `no-database` and `internal`, a defect of Roost whose
-place the daemon's log names.
+without rows, or with `done` and `of` as its data, says that the daemon is still at work.
 
 Commands and daemons of different versions understand each other as long as `v` is the same: a daemon refuses a field
 that it does not know, and a command ignores a field of a reply that it does not know. A message of a higher version is
@@ -84,11 +83,16 @@ refused.
 
 An *ad* is an object from attribute names to values; what is not a boolean, number or string is `{"expr": TEXT}`. A
 *record* is an object whose fields depend on what happened.
+
+## Codes of answers
+
 """
 
 
 def _wire_page() -> str:
-    parts = [_WIRE]
+    parts = [
+        _WIRE + "\n".join(("| code | meaning |", "|---|---|", *(f"| `{c}` | {m} |" for c, m in MEANINGS.items()), ""))
+    ]
     for daemon, table in VERBS.items():
         parts.append(f"## {_TITLES[daemon]}\n")
         for name, verb in sorted(table.items()):

@@ -21,12 +21,25 @@ def page() -> str:
     text = resources.files("roost.cli.condor").joinpath("page.md").read_text(encoding="utf-8")
     head, *sections = text.split("\n## ")
     title, _, rest = head.partition("\n")
-    rest = rest.replace("{renderers}", ", ".join(f"`{name}`" for name in RENDERERS))
+    rest = _with_renderers(rest)
     return "\n".join([title, "", _GENERATED, rest, *map(_section, sections)]).rstrip() + "\n"
 
 
+def described(name: str) -> tuple[str, list[tuple[str, str]]]:
+    """The text of the page about a command, and its options with what each means."""
+    text = resources.files("roost.cli.condor").joinpath("page.md").read_text(encoding="utf-8")
+    sections = (section.partition("\n") for section in text.split("\n## "))
+    found = next((_with_renderers(rest).strip() for title, _, rest in sections if title == name), "")
+    options = options_of(name, import_module(f"roost.cli.condor.{COMMANDS[name]}"))
+    return found, [(option.shown, option.help) for option in options]
+
+
+def _with_renderers(text: str) -> str:
+    return text.replace("{renderers}", ", ".join(f"`{name}`" for name in RENDERERS))
+
+
 def _section(text: str) -> str:
-    text = text.replace("{renderers}", ", ".join(f"`{name}`" for name in RENDERERS))
+    text = _with_renderers(text)
     name = text.partition("\n")[0]
     if name not in COMMANDS:
         return f"## {text}"

@@ -19,15 +19,31 @@ def page() -> str:
     return "\n".join([title, "", _GENERATED, rest, *map(_section, sections)]).rstrip() + "\n"
 
 
+def described(name: str) -> tuple[str, list[tuple[str, str]]]:
+    """The text of the page about a command, and its options with what each means."""
+    text = resources.files("roost.cli.gridengine").joinpath("page.md").read_text(encoding="utf-8")
+    sections = (section.partition("\n") for section in text.split("\n## "))
+    found = next((rest.strip() for title, _, rest in sections if title == name), "")
+    return found, [
+        (_shown(option), f"refused: {option.refused}" if option.refused else option.help) for option in _options(name)
+    ]
+
+
 def _section(text: str) -> str:
-    name = text.partition("\n")[0]
-    module = import_module(f"roost.cli.gridengine.{COMMANDS[name]}")
-    options: tuple[Option, ...] = getattr(module, "OPTIONS_OF", {}).get(name) or module.OPTIONS
-    rows = [_row(option) for option in options]
+    rows = [_row(option) for option in _options(text.partition("\n")[0])]
     return "\n".join([f"## {text.rstrip()}", "", "| option | meaning |", "|---|---|", *rows, ""])
 
 
+def _options(name: str) -> tuple[Option, ...]:
+    module = import_module(f"roost.cli.gridengine.{COMMANDS[name]}")
+    options: tuple[Option, ...] = getattr(module, "OPTIONS_OF", {}).get(name) or module.OPTIONS
+    return options
+
+
 def _row(option: Option) -> str:
-    shown = f"-{option.name} {option.takes}".rstrip().replace("|", "&#124;")
     meaning = f"*refused*: {option.refused}" if option.refused else option.help
-    return f"| `{shown}` | {meaning.replace('|', '&#124;')} |"
+    return f"| `{_shown(option).replace('|', '&#124;')}` | {meaning.replace('|', '&#124;')} |"
+
+
+def _shown(option: Option) -> str:
+    return f"-{option.name} {option.takes}".rstrip()

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from typing import Final
 
 from roost.base.records import dataclass
 from roost.config import ConfigError, Span
 
 
 class LayoutCode(StrEnum):
-    """Kinds of problems with a layout; each has an entry in docs/concepts/slots.md."""
+    """Kinds of problems with a layout; `MEANINGS` says what each means."""
 
     BAD_DESCRIPTION = "slots-bad-description"
     BAD_VALUE = "slots-bad-value"
@@ -31,6 +32,26 @@ class LayoutCode(StrEnum):
 WARNINGS = frozenset(
     {LayoutCode.READ_BY_LETTER, LayoutCode.GIVEN_TWICE, LayoutCode.NOT_COUNTED, LayoutCode.CONSTRAINT_IGNORED}
 )
+
+#: Code to what it means, for the page on slots and `roost help`.
+MEANINGS: Final[dict[LayoutCode, str]] = {
+    LayoutCode.BAD_DESCRIPTION: "an item of `SLOT_TYPE_k` is not a share, or a share for all resources is a number "
+    "or above 100 %",
+    LayoutCode.BAD_VALUE: "a knob cannot be read",
+    LayoutCode.UNKNOWN_RESOURCE: "a number of a resource that the machine does not have",
+    LayoutCode.ABSOLUTE_SHARE: "disk or swap given as a number",
+    LayoutCode.EXCEEDED: "explicit shares exceed what the machine has, or are less than one core or one MB; or too few "
+    "units meet a condition",
+    LayoutCode.BELOW_ONE: "nothing is left for an automatic share",
+    LayoutCode.TYPE_ZERO: "`SLOT_TYPE_0` or `NUM_SLOTS_TYPE_0` is set",
+    LayoutCode.TOO_MANY: "more than 10000 slots",
+    LayoutCode.BAD_RESOURCE: "a custom resource is neither counted nor listed",
+    LayoutCode.READ_BY_LETTER: "warning: a name that is not a beginning of a full one, read by its first letter",
+    LayoutCode.GIVEN_TWICE: "warning: two shares for the same resource; the last counts",
+    LayoutCode.NOT_COUNTED: "warning: a share of a resource that does not exist, or a type beyond `MAX_SLOT_TYPES`",
+    LayoutCode.CONSTRAINT_IGNORED: "warning: units are not chosen, because the resource has none or their properties "
+    "are unknown",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,0 +1,28 @@
+"""The codes of answers that carry no result, and of jobs that an action did not change: what each means."""
+
+from __future__ import annotations
+
+from typing import Final
+
+#: Code to what it means, and what to do.
+MEANINGS: Final = {
+    "bad-request": "The daemon does not know the request or one of its fields, or a value has the wrong type or is out "
+    "of range. The text of the answer names it.",
+    "bad-message": "The daemon cannot read the message. Commands and daemons may be of different versions.",
+    "permission-denied": "The user may not make the request, or may not act on this job.",
+    "not-found": "The job, machine or object does not exist.",
+    "already-done": "The job already is in the status that the action leads to.",
+    "bad-status": "The action does not apply to a job in this status.",
+    "refused": "The machine cannot do what was asked for. The text of the answer says why.",
+    "over-budget": "The daemon needed more time than REQUEST_TIME_MAX allows. Ask for less, for instance with "
+    "a constraint.",
+    "busy": "The daemon is already answering as many requests as it accepts. Wait for their answers and try again.",
+    "no-database": "The daemon cannot reach its database. Its log says why, and it tries again by itself.",
+    "database-damaged": "The daemon's database is damaged, so nothing can be changed. Its log says what to do.",
+    "cell-refused": "The change would make the Grid Engine cell invalid. The text of the answer says why.",
+    "cell-changed-since": "The Grid Engine cell has changed since the command read it. Read it again and "
+    "repeat the change.",
+    "not-admitted": "The Grid Engine cell does not accept the job. The text of the answer says why.",
+    "not-permitted": "The Grid Engine cell does not let this user or host make the request.",
+    "internal": "An internal error: a bug in Roost. The daemon's log says where it happened; please report it.",
+}
