@@ -163,6 +163,18 @@ def _run(plan: Plan, jobs: list[dict[str, Any]], silence: tuple[int, int] | None
     seed=342,
     cpus=1,
 )
+@example(
+    # The queue looks after itself just when a lease would end, with the sign of life of that instant on its way.
+    policy={},
+    owners=[_owner([], []), _owner([], [])],
+    jobs=[
+        _plain(0, run_s=20_000.0, lease_s=2400),
+        {**_made(at=0, stopped_at=5337, lease_s=2400), "run_s": 20_000.0, "then": Action.HOLD},
+    ],
+    silence=None,
+    seed=0,
+    cpus=1,
+)
 @settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_a_run_comes_out_the_same_with_everything_that_is_left_out(
     policy: dict[str, str],

@@ -184,9 +184,13 @@ class QueueClock:
         now = self._queue.engine.now
         for effect in step.effects:
             match effect:
-                case ef.AskForSlot() | ef.StartRun() | ef.EndRun():
+                case ef.AskForSlot() | ef.StartRun():
                     self._unsettled[effect.claim_id] = None
                     self._at(self._grid(now + QUIET_S))
+                case ef.EndRun():
+                    # This order is given again whenever the queue asks again, however soon after.
+                    self._unsettled[effect.claim_id] = None
+                    self._at(min(self._grid(now + QUIET_S), self._grid(now + 1e-6, ASK_AGAIN_S)))
         pauses = self._queue.core.holder.pauses
         if pauses and (ends := pauses.over_at(now)) is not None:
             self._at(self._grid(ends))
