@@ -19,7 +19,7 @@ from roost.lab.machines import LabError
 from roost.lab.places import places
 from roost.lab.raster import png
 from roost.lab.simulate import Request, plan_of, prepare, simulate
-from roost.lab.submit_files import ads_of
+from roost.lab.submit_files import clusters_of
 
 HOST = MemoryHost(files={"/old": "use POLICY : Desktop\n"})
 
@@ -45,6 +45,37 @@ def test_jobs_come_from_submit_files_and_ads(tmp_path: Path) -> None:
     assert jobs[0].truth.memory == ((0.0, 10), (60.0, 20))
     assert not any(name.lower().startswith("sim") for job in jobs for name in job.ad)
     assert simulate(request, HOST, tmp_path / "out").outcome.summary["jobs_completed"] == 3
+
+
+def test_jobs_of_a_submit_file_keep_their_clusters(tmp_path: Path) -> None:
+    (tmp_path / "a.sub").write_text(
+        "executable = /bin/work\n+SimRunTime = 60\n+SimSubmitTime = 100\nqueue 2\nexecutable = /bin/more\nqueue 2\n"
+    )
+    (tmp_path / "b.ads").write_text("SimRunTime = 60\nProcId = 7\n\nSimRunTime = 60\nSimSubmitTime = 200\n")
+    given = {"configs": ("/old",), "machines": 2, "days": 0.2}
+    alone = plan_of(Request(**given, workload=(str(tmp_path / "a.sub"),)), HOST).jobs
+    assert [job.name for job in alone] == ["1.0", "1.1", "2.0", "2.1"]
+    together = Request(**given, workload=(str(tmp_path / "a.sub"), str(tmp_path / "b.ads")))
+    jobs = plan_of(together, HOST).jobs
+    assert [job.name for job in jobs] == ["1.0", "2.0", "2.1", "3.0", "3.1", "4.0"]
+    assert [job.ad["GlobalJobId"] for job in jobs] == [f"sim#{job.name}" for job in jobs]
+
+
+def test_jobs_that_a_queue_refuses_are_named_with_the_reason(tmp_path: Path) -> None:
+    text = "+SimRunTime = 60\n+SimSubmitTime = {}\nexecutable = /bin/a\nqueue 2\nexecutable = /bin/b\nqueue {}\n"
+    (tmp_path / "jobs.sub").write_text(text.format(0, 4))
+    (tmp_path / "fewer.sub").write_text(text.format(0, 1))
+    host = MemoryHost(files={"/m": "use POLICY : Always_Run_Jobs\nMAX_JOBS_PER_SUBMISSION = 3\n"})
+    files = (str(tmp_path / "jobs.sub"), str(tmp_path / "fewer.sub"))
+    request = Request(configs=("/m",), machines=1, days=0.1, workload=files)
+    result = simulate(request, host, tmp_path / "out")
+    assert result.outcome.summary["jobs_submitted"] == 3
+    (note,) = (each for each in result.notes if each.startswith("refused: "))
+    assert note.startswith("refused: 6 of 9 jobs, 1.0 first; ")
+    assert "MAX_JOBS_PER_SUBMISSION" in note
+    assert note in json.loads((tmp_path / "out" / "summary.json").read_text())["notes"]
+    compared = compare(request, request, (1,), host)
+    assert note in compared.notes
 
 
 @pytest.mark.parametrize(
@@ -298,4 +329,4 @@ def test_a_policy_that_cannot_be_read_is_refused_with_its_places(tmp_path: Path)
 def test_jobs_that_ask_for_something_of_a_cell_are_refused(line: str) -> None:
     text = f"executable = a\n{line}\nqueue\n"
     with pytest.raises(LabError, match=r"job.sub: Cell\w+ asks for something of a Grid Engine cell, which the lab"):
-        ads_of(text, "job.sub")
+        clusters_of(text, "job.sub")

@@ -34,8 +34,8 @@ def test_jobs_are_held_by_their_own_expressions(tmp_path: Path) -> None:
     late = "periodic_hold = JobStatus == 2 && (time() - JobCurrentStartDate) > 300\n+SimRunTime = 7200\nqueue 2\n"
     world, outcome = simulated(tmp_path, late)
     assert outcome.problems == ()
-    assert {name: status.name for name, status in world.queue.status.items()} == {"1.0": "HELD", "2.0": "HELD"}
-    ad = world.queue.ad_of("2.0")
+    assert {name: status.name for name, status in world.queue.status.items()} == {"1.0": "HELD", "1.1": "HELD"}
+    ad = world.queue.ad_of("1.1")
     assert ad is not None
     assert ad["HoldReasonCode"] == 3
     assert str(ad["HoldReason"]).startswith("The job attribute PeriodicHold expression")
@@ -57,9 +57,9 @@ def test_the_administrator_removes_jobs_and_limits_how_many_run(tmp_path: Path) 
 
 
 def test_a_submission_that_the_queue_refuses_is_on_record(tmp_path: Path) -> None:
-    world, _ = simulated(tmp_path, "queue 3\n", "MAX_JOBS_PER_OWNER = 2\n")
-    assert list(world.queue.status) == ["1.0", "2.0"]
-    assert re.match("Number of submitted jobs would exceed MAX_JOBS_PER_OWNER = 2", world.queue.refused["3.0"])
+    world, _ = simulated(tmp_path, "+SimSubmitTime = $(Process) < 2 ? 0 : 100\nqueue 3\n", "MAX_JOBS_PER_OWNER = 2\n")
+    assert list(world.queue.status) == ["1.0", "1.1"]
+    assert re.match("Number of submitted jobs would exceed MAX_JOBS_PER_OWNER = 2", world.queue.refused["1.2"])
 
 
 @pytest.mark.parametrize("universe", ["local", "scheduler"])

@@ -22,7 +22,7 @@ from roost.config import Config, Host
 from roost.lab.coverage import set_by
 from roost.lab.durations import shown
 from roost.lab.figures import FIGURES, Figure, is_known, number, value_of
-from roost.lab.simulate import Request, prepare, with_seed
+from roost.lab.simulate import Request, prepare, refused, with_seed
 from roost.lab.timelines import parent_of
 from roost.policy.explain import Origin, explain
 from roost.policy.render import render_text
@@ -208,7 +208,7 @@ def _run(request: Request, host: Host, progress: Callable[[float], None] | None)
         policies=policies,
         configs=prepared.configs,
         refusals=world.matcher.causes,
-        notes=prepared.notes,
+        notes=(*prepared.notes, *refused(world)),
     )
 
 

@@ -222,21 +222,26 @@ def _jobs(request: Request, machines: Sequence[MachinePlan], config: Config, not
     policies = {id(slot.policy): slot.policy.expressions for machine in machines for slot in machine.slots}
     asked = " ".join(dict.fromkeys(str(policy) for policy in policies.values()))
     read = [read_jobs(Path(path), BEGINNING, asked, config) for path in request.workload]
-    jobs = [job for each in read for job in each.jobs]
+    jobs = renumbered(each.jobs for each in read) if len(read) > 1 else list(read[0].jobs)
     found = [job for job in jobs if job.submitted_at < end]
     if never := sum(each.never_ran for each in read):
         notes.append(f"left out: {never:,} of {len(jobs) + never:,} jobs, which are recorded but never ran")
     if late := len(jobs) - len(found):
         notes.append(f"left out: {late:,} of {len(jobs):,} jobs, which come after the end; --days is {request.days:g}")
-    if len(request.workload) > 1:
-        found = [renumbered(job, number) for number, job in enumerate(sorted(found, key=_arrival), 1)]
     if not found:
         raise LabError(f"{', '.join(request.workload)}: no job is submitted within {request.days:g} days")
     return found
 
 
-def _arrival(job: Job) -> tuple[float, str]:
-    return job.submitted_at, job.name
+def refused(world: World) -> tuple[str, ...]:
+    """Which jobs the queue of a run did not take, and why, in sentences."""
+    reasons: dict[str, list[str]] = {}
+    for name, text in world.queue.refused.items():
+        reasons.setdefault(text, []).append(name)
+    known = len(world.queue.jobs)
+    return tuple(
+        f"refused: {len(names):,} of {known:,} jobs, {names[0]} first; {text}" for text, names in reasons.items()
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -266,13 +271,14 @@ def simulate(request: Request, host: Host, out: Path, progress: Callable[[float]
         timelines.cores_of = partial(_cores_of, {machine.plan.name: machine for machine in world.machines})
         outcome = world.run(progress)
     timelines.close()
+    notes = (*prepared.notes, *refused(world))
     files = [out / "records.jsonl", out / "summary.json", out / "report.html"]
     data = {
         "command": request.command,
         "digest": outcome.digest,
         "records": outcome.records,
         "problems": list(outcome.problems),
-        "notes": list(prepared.notes),
+        "notes": list(notes),
         "summary": outcome.summary,
     }
     files[1].write_text(json.dumps(data, indent=2) + "\n", encoding="utf-8")
@@ -281,7 +287,7 @@ def simulate(request: Request, host: Host, out: Path, progress: Callable[[float]
     files[2].write_text(html_report(title, request.command, data, timelines, presence), encoding="utf-8")
     if can_draw():
         files += draw(out, title, outcome.summary, timelines, presence)
-    return Result(request=request, outcome=outcome, files=tuple(files), notes=prepared.notes)
+    return Result(request=request, outcome=outcome, files=tuple(files), notes=notes)
 
 
 def _cores_of(machines: Mapping[str, Machine], slot: str) -> float:

@@ -80,11 +80,6 @@ class _Folder:
         return day.year, day.month, day.day
 
 
-def ads_of(text: str, file: str, owner: str = OWNER, config: Config | None = None) -> list[ClassAd]:
-    """The ads of all jobs of a submit file under a configuration. Raises LabError with all that is wrong with it."""
-    return [ad for cluster in clusters_of(text, file, owner, config=config) for ad in cluster]
-
-
 def clusters_of(
     text: str,
     file: str,
@@ -94,7 +89,10 @@ def clusters_of(
     *,
     config: Config | None = None,
 ) -> list[list[ClassAd]]:
-    """The same by cluster; `arguments` and `append` are those of `read_submission`. Raises LabError."""
+    """The ads of all jobs of a submit file, by cluster; `arguments` and `append` are those of `read_submission`.
+
+    Raises LabError with all that is wrong with the file.
+    """
     found = read_submission(
         text,
         file=file,

@@ -4,7 +4,9 @@ A job ad says what policy may see. What really happens to the job no policy sees
 begin with ``Sim``, which are taken out before the ad is used. Submit files carry the same with a plus sign:
 ``+SimRunTime = 3600``.
 
-How a kind of file becomes ads is a row of `READERS`: a function from its text, its name and the configuration to ads.
+How a kind of file becomes ads is a row of `READERS`: a function from its text, its name and the configuration to the
+ads of each cluster. The clusters of a submit file are submitted together, as far as their jobs come at the same time;
+each ad of a file of ads is a cluster of its own.
 """
 
 from __future__ import annotations
@@ -54,28 +56,30 @@ def read_jobs(path: Path, start: float, asked: str = "", config: Config | None =
     except WorkloadProblem as error:
         raise LabError(str(error)) from None
     if found is None:
-        found = Recorded(jobs_of(READERS[suffix](text, str(path), config), start, str(path), asked), 0)
+        reader = READERS[suffix]
+        clusters = reader(text, str(path), config)
+        found = Recorded(jobs_of(clusters, start, str(path), asked, together=reader is _submitted), 0)
     if not found.jobs:
         ran = f"; {found.never_ran:,} are recorded that never ran" if found.never_ran else ""
         raise LabError(f"{path}: there is no job in it{ran}")
     return found
 
 
-def _ads(text: str, file: str, config: Config | None) -> Iterable[ClassAd]:
+def _ads(text: str, file: str, config: Config | None) -> Iterable[list[ClassAd]]:
     try:
-        return list(parse_ads(text))
+        return [[ad] for ad in parse_ads(text)]
     except ParseError as error:
         raise LabError(f"{file}: {error}") from None
 
 
-def _submitted(text: str, file: str, config: Config | None) -> Iterable[ClassAd]:
+def _submitted(text: str, file: str, config: Config | None) -> Iterable[list[ClassAd]]:
     """Ads as the submit language makes them."""
-    from roost.lab.submit_files import ads_of
+    from roost.lab.submit_files import clusters_of
 
-    return ads_of(text, file, config=config)
+    return clusters_of(text, file, config=config)
 
 
-READERS: Final[Mapping[str, Callable[[str, str, Config | None], Iterable[ClassAd]]]] = {
+READERS: Final[Mapping[str, Callable[[str, str, Config | None], Iterable[list[ClassAd]]]]] = {
     ".ads": _ads,
     ".ad": _ads,
     ".json": _ads,
@@ -84,13 +88,17 @@ READERS: Final[Mapping[str, Callable[[str, str, Config | None], Iterable[ClassAd
 }
 
 
-def jobs_of(ads: Iterable[ClassAd], start: float, file: str, asked: str = "") -> list[Job]:
-    """Jobs of ads with their behaviour. Raises LabError."""
-    jobs = []
+def jobs_of(
+    clusters: Iterable[Iterable[ClassAd]], start: float, file: str, asked: str = "", *, together: bool = False
+) -> list[Job]:
+    """Jobs of the ads of clusters, with their behaviour; `together`: they are submitted together. Raises LabError."""
+    jobs: list[Job] = []
     asked = asked.lower()
+    submission = file if together else ""
     unseen = frozenset(name for name in _OF_FILES if name not in asked)
-    for number, ad in enumerate(ads, 1):
-        place = f"{file}: job {number}"
+    numbered = ((number, proc, ad) for number, ads in enumerate(clusters, 1) for proc, ad in enumerate(ads))
+    for number, proc, ad in numbered:
+        place = f"{file}: job {len(jobs) + 1}"
         told = {name: ad.eval(name) for name in BEHAVIOUR}
         _check_names(ad, place)
         attributes: dict[str, Any] = {}
@@ -108,8 +116,9 @@ def jobs_of(ads: Iterable[ClassAd], start: float, file: str, asked: str = "") ->
         owner = ad.eval("Owner")
         owner = owner if isinstance(owner, str) and owner else "user"
         at = start + _seconds(told, "SimSubmitTime", 0.0, place)
-        jobs.append(make_job(number, owner, at, truth, attributes, _kind(owner, attributes, unseen)))
-    return sorted(jobs, key=lambda job: (job.submitted_at, job.ad["ClusterId"]))
+        kind = _kind(owner, attributes, unseen)
+        jobs.append(make_job(number, owner, at, truth, attributes, kind, proc=proc, submission=submission))
+    return sorted(jobs, key=lambda job: (job.submitted_at, job.ad["ClusterId"], job.ad["ProcId"]))
 
 
 def _check_names(ad: ClassAd, place: str) -> None:
@@ -174,8 +183,17 @@ def _text(value: Any) -> str:
     return str(value) if isinstance(value, Expr) else unparse_value(value)
 
 
-def renumbered(job: Job, number: int) -> Job:
-    """The same job under another number, so that jobs of several files can be put together."""
-    ad = job.ad.copy()
-    ad["ClusterId"], ad["GlobalJobId"] = number, f"sim#{number}.0"
-    return replace(job, name=f"{number}.0", ad=ad)
+def renumbered(files: Iterable[Iterable[Job]]) -> list[Job]:
+    """The jobs of several files by the time at which they come, their clusters numbered anew in that order."""
+    arriving = sorted(
+        ((job, file) for file, jobs in enumerate(files) for job in jobs),
+        key=lambda pair: (pair[0].submitted_at, pair[1], pair[0].ad["ClusterId"], pair[0].ad["ProcId"]),
+    )
+    numbers: dict[tuple[int, int], int] = {}
+    found = []
+    for job, file in arriving:
+        number = numbers.setdefault((file, job.ad["ClusterId"]), len(numbers) + 1)
+        name, ad = f"{number}.{job.ad['ProcId']}", job.ad.copy()
+        ad["ClusterId"], ad["GlobalJobId"] = number, f"sim#{name}"
+        found.append(replace(job, name=name, ad=ad))
+    return found

@@ -35,7 +35,7 @@ from roost.sim.process import End
 from roost.sim.queue_clock import QueueClock
 from roost.sim.record import Recorder
 from roost.sim.run import Run
-from roost.sim.sources import Source, clusters_of, past_of
+from roost.sim.sources import Source, past_of, submissions_of
 from roost.sim.starter_quiescence import reported_in
 from roost.sim.workload import Job
 
@@ -93,6 +93,8 @@ class Queue:
         self.last_ads: dict[str, ClassAd] = {}
         self.changes: list[JobChange] = []
         self.refused: dict[str, str] = {}
+        #: The clusters of the submission that is carried out, which is answered in the same step.
+        self._submitting: list[list[Job]] = []
         self.decline: Callable[[str], None] = lambda claim_id: None
         self.leave: Callable[[tuple[tuple[str, str], ...]], None] = lambda slots: None
         #: Told after each step.
@@ -165,51 +167,53 @@ class Queue:
 
     def expect(self, jobs: Iterable[Job]) -> None:
         """Jobs that will be submitted."""
-        for together in clusters_of(jobs):
-            self.engine.at(together[0].submitted_at, partial(self._submit, together))
-            for job in together:
-                self.jobs[job.name] = job
-                self.done_s[job.name] = 0.0
+        for clusters in submissions_of(jobs):
+            self.engine.at(clusters[0][0].submitted_at, partial(self._submit, clusters))
+            self._know(clusters)
 
     def submit(self, jobs: list[Job], now: float) -> str:
         """Submit jobs of one cluster that were not expected; why it is refused, "" if it is not."""
-        for job in jobs:
-            self.jobs[job.name] = job
-            self.done_s[job.name] = 0.0
-        self._submit(jobs, now)
+        self._know([jobs])
+        self._submit([jobs], now)
         return self.refused.get(jobs[0].name, "")
 
-    def _submit(self, jobs: list[Job], now: float) -> None:
-        number = int(jobs[0].name.partition(".")[0])
+    def _know(self, clusters: list[list[Job]]) -> None:
+        for job in itertools.chain.from_iterable(clusters):
+            self.jobs[job.name] = job
+            self.done_s[job.name] = 0.0
+
+    def _submit(self, clusters: list[list[Job]], now: float) -> None:
+        first = clusters[0][0]
         if not self._alive:
             # Whoever submits tries until it is heard.
-            self.engine.at(now + 5, partial(self._submit, jobs))
+            self.engine.at(now + 5, partial(self._submit, clusters))
             return
-        book = self.core.book
+        book, number = self.core.book, int(first.name.partition(".")[0])
         # Jobs keep the numbers that the workload gives them, unless others have had them.
-        book.next_cluster = (
-            number if JobId(number, 0) not in self.names else max(each.cluster for each in self.names) + 1
-        )
-        for proc, job in enumerate(jobs):
-            name = JobId(book.next_cluster, proc)
-            self.ids[job.name], self.names[name] = name, job.name
-        source = Source(jobs, logs=self.told)
-        self.feed(ev.Submitted(clusters=(source,), owner=jobs[0].owner, reply_to=jobs[0].name))
-        self.clock.submitted(source)
-        for job in jobs:
+        if any(JobId(number + place, 0) in self.names for place in range(len(clusters))):
+            number = max(each.cluster for each in self.names) + 1
+        book.next_cluster = number
+        for place, jobs in enumerate(clusters):
+            for proc, job in enumerate(jobs):
+                name = JobId(number + place, proc)
+                self.ids[job.name], self.names[name] = name, job.name
+        sources = tuple(Source(jobs, logs=self.told) for jobs in clusters)
+        self._submitting = clusters
+        self.feed(ev.Submitted(clusters=sources, owner=first.owner, reply_to=first.name))
+        for source in sources:
+            self.clock.submitted(source)
+        for job in itertools.chain.from_iterable(clusters):
             past = past_of(job)
             if past is not None:
                 self._acted(ev.Action.NOTE, self.ids[job.name], attributes=past)
 
     def _replied(self, reply: ef.Reply, now: float) -> None:
         """The answer to a submission, if it is one."""
-        job = self.jobs.get(reply.to)
-        if job is None or reply.ok:
+        if reply.to not in self.jobs or reply.ok:
             return
-        for name, found in list(self.ids.items()):
-            if found.cluster == self.ids[reply.to].cluster and name not in self.status:
-                self.refused[name] = reply.text
-                self.recorder.write(now, "refused", job=name, owner=job.owner, text=reply.text)
+        for job in itertools.chain.from_iterable(self._submitting):
+            self.refused[job.name] = reply.text
+            self.recorder.write(now, "refused", job=job.name, owner=job.owner, text=reply.text)
 
     def job_of(self, ad: ClassAd) -> tuple[Job, float]:
         """The job of an ad that the queue made, and the work of it that is done, s."""

@@ -90,12 +90,15 @@ def past_of(job: Job) -> ClassAd | None:
     return past
 
 
-def clusters_of(jobs: Iterable[Job]) -> list[list[Job]]:
-    """Jobs by submission: the same cluster, owner and instant; in the order of time."""
-    found: dict[tuple[float, str, str], list[Job]] = {}
+def submissions_of(jobs: Iterable[Job]) -> list[list[list[Job]]]:
+    """The clusters of each submission, in the order of time: one owner's, of one instant and of the same submission."""
+    found: dict[tuple[float, str, str], dict[int, list[Job]]] = {}
     for job in jobs:
-        found.setdefault((job.submitted_at, job.name.partition(".")[0], job.owner), []).append(job)
+        cluster = job.name.partition(".")[0]
+        together = f"of {job.submission}" if job.submission else cluster
+        clusters = found.setdefault((job.submitted_at, together, job.owner), {})
+        clusters.setdefault(int(cluster), []).append(job)
     return [
-        sorted(each, key=lambda job: int(job.name.partition(".")[2]))
-        for _, each in sorted(found.items(), key=lambda item: item[0][0])
+        [sorted(each, key=lambda job: int(job.name.partition(".")[2])) for _, each in sorted(clusters.items())]
+        for _, clusters in sorted(found.items(), key=lambda item: item[0][0])
     ]

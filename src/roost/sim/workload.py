@@ -94,6 +94,8 @@ class Job:
     truth: Truth
     #: Jobs with the same are the same to a matcher.
     kind: str
+    #: Clusters of an owner with the same one are submitted together, if they come at the same time; "": each alone.
+    submission: str = ""
 
     def again(self, exits: int) -> Job:
         """The job as it is when it has come to its own end so many times before."""
@@ -103,15 +105,23 @@ class Job:
 
 
 def make_job(
-    number: int, owner: str, submitted_at: float, truth: Truth, attributes: Mapping[str, object], kind: str
+    number: int,
+    owner: str,
+    submitted_at: float,
+    truth: Truth,
+    attributes: Mapping[str, object],
+    kind: str,
+    *,
+    proc: int = 0,
+    submission: str = "",
 ) -> Job:
-    """A job with the attributes that every queue writes, and `attributes` over them."""
+    """Job `proc` of cluster `number`, with the attributes that every queue writes, and `attributes` over them."""
     ad = ClassAd(
         {
             "MyType": "Job",
             "ClusterId": number,
-            "ProcId": 0,
-            "GlobalJobId": f"sim#{number}.0",
+            "ProcId": proc,
+            "GlobalJobId": f"sim#{number}.{proc}",
             "Owner": owner,
             "User": f"{owner}@sim",
             "QDate": int(submitted_at),
@@ -134,7 +144,15 @@ def make_job(
     size = ad.eval("ImageSize")
     if not truth.memory and isinstance(size, int):
         truth = replace(truth, memory=((0.0, size),))
-    return Job(name=f"{number}.0", owner=owner, submitted_at=submitted_at, ad=ad, truth=truth, kind=kind)
+    return Job(
+        name=f"{number}.{proc}",
+        owner=owner,
+        submitted_at=submitted_at,
+        ad=ad,
+        truth=truth,
+        kind=kind,
+        submission=submission,
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
