@@ -54,12 +54,6 @@ def test_queries_give_the_ads_for_which_a_constraint_is_true(count):
     assert dict(one) == {"Memory": 3}
 
 
-def test_ads_are_invalidated_by_a_constraint():
-    table = filled(100)
-    assert table.invalidate("Machine", parse_expression("Memory >= 2")) == [f"slot{number}" for number in range(2, 100)]
-    assert len(table.slots) == len(table.claims) == len(table.senders) == 2
-
-
 def test_the_collectors_own_ad_counts():
     table = filled(3)
     table.put(machine("slot1", State="Claimed"), sender="node", now=1.0)

@@ -292,7 +292,6 @@ def test_the_rate_is_spread_over_rounds_hours_and_days(
 ) -> None:
     found = Rate.of(per_hour, interval)
     assert (found.per_round, found.per_hour, found.per_day) == rate
-    assert found.is_zero is (rate == (0, 0, 0))
 
 
 @given(
@@ -457,7 +456,7 @@ def configured(text: str) -> DefragPolicy:
 def test_by_default_nothing_is_drained() -> None:
     policy = configured("")
     assert policy == DefragPolicy(name="central")
-    assert policy.rate.is_zero
+    assert policy.rate == Rate(per_round=0, per_hour=0, per_day=0)
 
 
 def test_the_example_of_the_manual() -> None:

@@ -11,16 +11,12 @@ from roost.model.command_line import (
     CommandLineError,
     arguments_from_submit,
     arguments_of,
-    environment_from_old,
     environment_from_raw,
     environment_from_submit,
     environment_of,
-    environment_to_old,
     environment_to_raw,
-    join_old,
     join_raw,
     quote,
-    split_old,
     split_raw,
     unquote,
 )
@@ -41,24 +37,9 @@ def test_double_quotes_come_off_as_they_went_on(text: str) -> None:
     assert unquote(quote(text)) == text
 
 
-@given(_WORDS)
-def test_the_old_form_says_what_it_can_and_refuses_the_rest(words: tuple[str, ...]) -> None:
-    try:
-        text = join_old(words)
-    except CommandLineError:
-        assert any(not word or set(word) & set(" \t\r\n") for word in words)
-    else:
-        assert split_old(text) == words
-
-
 @given(st.dictionaries(_NAMES, _VALUES, max_size=4))
 def test_environments_survive_the_new_form(environment: dict[str, str]) -> None:
     assert environment_from_raw(environment_to_raw(environment)) == environment
-
-
-@given(st.dictionaries(_NAMES, st.text("ab=' \"\\", max_size=5), max_size=4))
-def test_environments_without_delimiters_survive_the_old_form(environment: dict[str, str]) -> None:
-    assert environment_from_old(environment_to_old(environment)) == environment
 
 
 @pytest.mark.parametrize(

@@ -112,7 +112,7 @@ class Accounts(RuleBasedStateMachine):
             assert isinstance(ended, Ledgers)
             tree = ended
         for ledger in tree.ledgers.values():
-            shares = [share.capacity for share in tree.shares_of(ledger.name)]
+            shares = [share.capacity for share in tree.ledgers.values() if share.share and share.parent == ledger.name]
             assert not ledger.tenants and not ledger.holders
             if not any(share.capacity for share in tree.ledgers.values() if share.share):
                 assert not ledger.used, (ledger, shares)

@@ -128,7 +128,7 @@ async def queue(tmp_path: Path, config: str = "") -> AsyncIterator[tuple[ScheddD
     try:
         settings = place.settings(Role.SCHEDD, "q")
         bus = await Bus.connect(settings)
-        context = RoleContext(role="schedd", name="q", home=home, roots=None, bus=settings, peers={})
+        context = RoleContext(role="schedd", name="q", home=home, roots=None, bus=settings)
         daemon = ScheddDaemon(context, load_text(config, MemoryHost()), bus)
         await daemon.start()
         try:
@@ -308,7 +308,7 @@ def test_a_hostile_constraint_on_slots_is_refused_and_others_are_answered(tmp_pa
         home.make()
         settings = place.settings(Role.CENTRAL, "c")
         bus, client = await Bus.connect(settings), await Bus.connect(place.settings(Role.CLIENT, "ann"))
-        context = RoleContext(role="central", name="c", home=home, roots=None, bus=settings, peers={})
+        context = RoleContext(role="central", name="c", home=home, roots=None, bus=settings)
         daemon = CentralDaemon(context, load_text("", MemoryHost()), bus)
         await daemon.start()
         try:

@@ -99,7 +99,7 @@ def test_a_query_is_answered_during_a_cycle_and_ads_change_after_it(tmp_path: Pa
         home.make()
         settings = place.settings(Role.CENTRAL, "c")
         bus, client = await Bus.connect(settings), await Bus.connect(place.settings(Role.CLIENT, "ann"))
-        context = RoleContext(role="central", name="c", home=home, roots=None, bus=settings, peers={})
+        context = RoleContext(role="central", name="c", home=home, roots=None, bus=settings)
         daemon = CentralDaemon(context, load_text("", MemoryHost()), bus)
         await daemon.start()
         try:

@@ -31,7 +31,7 @@ async def central(folder: Path) -> AsyncIterator[CentralDaemon]:
     home.make()
     settings = place.settings(Role.CENTRAL, "c")
     bus = await Bus.connect(settings)
-    context = RoleContext(role="central", name="c", home=home, roots=None, bus=settings, peers={})
+    context = RoleContext(role="central", name="c", home=home, roots=None, bus=settings)
     daemon = CentralDaemon(context, load_text("", MemoryHost()), bus)
     await daemon.start()
     try:

@@ -45,7 +45,7 @@ def test_what_an_answer_tells_is_in_the_users_event_log_before(tmp_path: Path, m
     async def work() -> None:
         settings = place.settings(Role.SCHEDD, "q")
         bus = await Bus.connect(settings)
-        context = RoleContext(role="schedd", name="q", home=home, roots=None, bus=settings, peers={})
+        context = RoleContext(role="schedd", name="q", home=home, roots=None, bus=settings)
         daemon = ScheddDaemon(context, load_text("", MemoryHost()), bus)
         await daemon.start()
         plan = sleep(f"log = {log}\nhold = true\nqueue\n")
@@ -76,7 +76,7 @@ def test_of_what_could_not_be_kept_nothing_is_shown_or_offered(tmp_path: Path) -
     async def work() -> None:
         settings = place.settings(Role.SCHEDD, "q")
         bus = await Bus.connect(settings)
-        context = RoleContext(role="schedd", name="q", home=home, roots=None, bus=settings, peers={})
+        context = RoleContext(role="schedd", name="q", home=home, roots=None, bus=settings)
         daemon = ScheddDaemon(context, load_text("", MemoryHost()), bus)
         await daemon.start()
         book = daemon.queue.book

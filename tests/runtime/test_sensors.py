@@ -11,11 +11,12 @@ from pathlib import Path
 
 import pytest
 
+from roost.config import MemoryHost, load_text
 from roost.model.slots import SlotId
-from roost.model.starter import Usage
+from roost.runtime.node import idle_devices
 from roost.runtime.node.benchmarks import run_benchmarks
 from roost.runtime.node.idle_devices import IdleDevices, logged_in
-from roost.runtime.node.sensors import CpuMeter, Replacements, Sensors
+from roost.runtime.node.sensors import Replacements, Sensors
 from roost.startd.idleness import Idleness
 from roost.startd.load import LoadReading
 
@@ -111,18 +112,20 @@ def test_a_session_can_tell_that_its_user_is_active(tmp_path: Path) -> None:
     assert 250.0 in IdleDevices(activity=(f"{tmp_path}/*",)).terminals_s(750.0)
 
 
-def test_processor_time_becomes_percent_of_a_core() -> None:
-    now = [0.0]
-    meter = CpuMeter(lambda: now[0])
-
-    def used(seconds: float) -> Usage:
-        return Usage(image_size_kib=0, resident_kib=0, user_cpu_s=seconds, system_cpu_s=0.5, process_count=1)
-
-    assert meter.percent("1", used(100.0)) == 0.0, "an adopted job did not use all that now"
-    now[0] = 10.0
-    assert meter.percent("1", used(115.0)) == 150.0
-    assert meter.percent("1", used(115.0)) == 0.0
-    assert meter.percent("1", None) == 0.0
+@pytest.mark.parametrize("boost_s", [0, 900])
+def test_a_keyboard_is_taken_to_have_been_left_alone_before_the_start_for_what_is_configured(
+    boost_s: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    count = [7]
+    monkeypatch.setattr(idle_devices, "controller_interrupts", lambda: count[0])
+    text = f"CONSOLE_DEVICES = no-such-device\nSTARTUP_KEYBOARD_IDLE_BOOST = {boost_s}\n"
+    devices = Sensors.configured(load_text(text, MemoryHost()), tmp_path).devices
+    monkeypatch.setattr(IdleDevices, "_listened", lambda *_: None)
+    assert devices.consoles_s(1000.0) == [boost_s]
+    assert devices.consoles_s(1060.0) == [60 + boost_s]
+    count[0] += 1
+    assert devices.consoles_s(1070.0) == [0]
+    assert devices.consoles_s(1080.0) == [10]
 
 
 def test_benchmarks_say_how_fast_the_machine_is() -> None:

@@ -86,7 +86,7 @@ def _start(role: str, config: Config, home: Home) -> None:
     log_settings(config, home, role)
     made = {"central": CentralDaemon, "schedd": ScheddDaemon, "node": NodeDaemon}[role]
     settings = BusSettings(urls=(), pool="pool", name=role, user="")
-    context = RoleContext(role=role, name="m", home=home, roots=None, bus=settings, peers={})
+    context = RoleContext(role=role, name="m", home=home, roots=None, bus=settings)
     daemon = made(context, config, cast("Any", _Bus()))
     if isinstance(daemon, ScheddDaemon):
         daemon.store.close()

@@ -21,7 +21,7 @@ from roost.model.audit import AuditKind, AuditRecord
 from roost.runtime import database
 from roost.runtime.database import Database
 from roost.runtime.database_guard import StoreError
-from roost.runtime.queue.store import MIGRATIONS, SCHEMA, Store, count_history
+from roost.runtime.queue.store import CELL_ERRORS, MIGRATIONS, SCHEMA, Store
 from roost.schedd import changes as ch
 from roost.schedd import events as ev
 from roost.schedd.holder import QueueSettings
@@ -125,7 +125,7 @@ def test_what_was_committed_is_what_is_read(url: str, batches: list[list[list[ch
         kept = store.load()
         assert list(kept.log_pieces) == pieces
         assert list(kept.noted) == noted
-        assert count_history(store) == ends
+        assert len(list(store.history(limit=0))) == ends
         assert kept.next_cluster == (len(batches) + 6 if batches else 1)
         store.commit([], 99, [piece.id for piece in pieces], [each.id for each in noted])
         kept = store.load()
@@ -188,7 +188,7 @@ def test_jobs_that_left_together_are_read_one_by_one(url: str) -> None:
     }
     # Jobs 0 to 6, 7, 8 to 19, and 20 to 29.
     assert sum(isinstance(change, ch.AddHistory) for step in steps for change in step.changes) == 4
-    assert count_history(store) == 30
+    assert len(list(store.history(limit=0))) == 30
     store.close()
     again = Store.open(url)
     found = list(again.history(limit=0))
@@ -204,12 +204,12 @@ def test_jobs_that_left_together_are_read_one_by_one(url: str) -> None:
 
 def test_states_are_kept_under_their_names(url: str) -> None:
     store = Store.open(url)
-    assert store.state("usage") is None
-    store.keep_state("usage", {"ann": 1.5})
-    store.keep_state("usage", {"ann": 2.5})
+    assert store.state(CELL_ERRORS) is None
+    store.commit([[ch.PutErrors(errors={"all.q@a": "1"})]], 2, [])
+    store.commit([[ch.PutErrors(errors={"all.q@b": "2"})]], 2, [])
     store.close()
     again = Store.open(url)
-    assert again.state("usage") == {"ann": 2.5}
+    assert again.state(CELL_ERRORS) == {"all.q@b": "2"}
     again.close()
 
 

@@ -18,7 +18,7 @@ from roost.runtime.processes import nursery as nursery_module
 from roost.runtime.processes.cgroup import remove_parent_group
 from roost.runtime.processes.family import Family, adopt
 from roost.runtime.processes.nursery import DEATHS_MAX, Nursery, NurseryFailed
-from roost.runtime.processes.run_records import read_end, read_start
+from roost.runtime.processes.run_records import StartRecord, read_end, read_record
 from roost.runtime.processes.shepherd.processes import children, look
 from roost.runtime.processes.spawn_order import NotStarted
 from tests.runtime.kit import Beacon, Place, eventually, not_started, run, started
@@ -65,6 +65,10 @@ def _kill_node(node: subprocess.Popen[bytes]) -> None:
     node.stdout.close()
 
 
+def _start(place: Place) -> StartRecord | None:
+    return read_record(place.jobs / "0").starts.get(place.key("0"))
+
+
 async def _adopted(place: Place, name: str) -> Family:
     family = await adopt(place.jobs / name, place.key(name))
     assert isinstance(family, Family), family
@@ -76,7 +80,7 @@ def test_a_node_that_was_killed_adopts_its_job_and_learns_its_exit_code(place: P
         os.mkfifo(place.path / "go")
         node = _node(place, 1, f"echo up > {beacon.path}; read x < {place.path}/go; exit 42")
         await beacon.line()
-        await eventually(lambda: read_start(place.jobs / "0", place.key("0")) is not None)
+        await eventually(lambda: _start(place) is not None)
         _kill_node(node)
         async with place.nursery() as nursery:
             family = await _adopted(place, "0")
@@ -97,9 +101,9 @@ def test_a_job_that_ended_while_no_node_was_there_has_its_exit_code(place: Place
         os.mkfifo(place.path / "go")
         node = _node(place, 1, f"echo up > {beacon.path}; read x < {place.path}/go; exit 43")
         await beacon.line()
-        await eventually(lambda: read_start(place.jobs / "0", place.key("0")) is not None)
+        await eventually(lambda: _start(place) is not None)
         _kill_node(node)
-        started = read_start(place.jobs / "0", place.key("0"))
+        started = _start(place)
         (place.path / "go").write_text("go\n")
         await eventually(lambda: read_end(place.jobs / "0", place.key("0")) is not None)
         assert (await (await _adopted(place, "0")).wait()).exit_code == 43

@@ -8,7 +8,7 @@ from pathlib import Path
 from roost.model.slots import SlotId
 from roost.startd.layout.layout import SLOTS_MAX
 from roost.startd.layout.problems import WARNINGS, LayoutCode
-from roost.startd.load import apportion, slot_lines
+from roost.startd.load import apportion
 from tests.startd.layout_cases import laid_out
 
 PAGE = (Path(__file__).parents[2] / "docs" / "concepts" / "slots.md").read_text()
@@ -30,4 +30,4 @@ def test_the_example_types_are_possible() -> None:
 def test_the_example_of_load_is_what_is_logged() -> None:
     one, two = SlotId(1), SlotId(2)
     load = apportion(1.25, {one: 0.0, two: 0.996}, {one: "Owner", two: "Claimed"})
-    assert "\n".join((load.line, *slot_lines(load))) in PAGE
+    assert "\n".join((load.line, *(f"{slot}: {share.line}" for slot, share in load.slots.items()))) in PAGE

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from roost.classad import UNDEFINED, ClassAd
+from roost.classad import ClassAd
 from roost.model.resources import Amounts, Shortage
 from roost.model.slots import SlotId
 from roost.startd.layout.at_work import MachineSlots
-from roost.startd.requests import NotPlaced, Placed, Unplaceable, consumption, match_cost, modified, place
+from roost.startd.requests import NotPlaced, Placed, Unplaceable, consumption, modified, place
 from tests.startd.slot_ad_cases import WORLD, Daemon
 
 ONE = SlotId(1)
@@ -285,10 +285,3 @@ def test_a_job_that_takes_nothing_at_all_does_not_fit() -> None:
     nothing = job(RequestCpus=0, RequestMemory=0, RequestDisk=0)
     assert not consumption(on.ad(ONE), nothing, on.settings[1].requests.consumption or {}, WORLD).fits
     assert isinstance(placing(on, nothing), NotPlaced)
-
-
-def test_a_match_costs_the_weight_that_the_slot_loses() -> None:
-    ad = daemon("SLOT_WEIGHT = Cpus + Memory / 1024").ad(ONE)
-    assert match_cost(ad, Amounts({"Cpus": 2, "Memory": 2048}), WORLD) == 4.0
-    ad["SlotWeight"] = UNDEFINED
-    assert match_cost(ad, Amounts({"Cpus": 2}), WORLD) == 0.0

@@ -13,9 +13,8 @@ from roost.startd.idleness import (
     log_line,
     machine_idleness,
     slot_idleness,
-    watched_idle_s,
 )
-from roost.startd.load import WINDOW_S, CpuUse, LoadReading, apportion, averages_line, slot_lines
+from roost.startd.load import WINDOW_S, CpuUse, LoadReading, apportion, averages_line
 from tests.startd.layout_cases import configured
 
 ONE, TWO, THREE = SlotId(1), SlotId(2), SlotId(3)
@@ -28,9 +27,9 @@ def logged(
     connected = connections(configured(text))
     load = apportion(reading.one_minute, condor, states)
     lines = [averages_line(reading), idle.line, load.line]
-    for slot, line in zip(states, slot_lines(load), strict=True):
+    for slot, share in load.slots.items():
         seen = slot_idleness(idle, slot, connected, now=1000.0 + up_s, started_at=1000.0)
-        lines += [f"{slot}: {log_line(seen)}", line]
+        lines += [f"{slot}: {log_line(seen)}", f"{slot}: {share.line}"]
     return lines
 
 
@@ -223,10 +222,3 @@ def test_a_dynamic_slot_notices_what_its_parent_notices() -> None:
     idle = Idleness(keyboard_s=1, console_s=2)
     assert slot_idleness(idle, SlotId(1, 9), connected, now=10, started_at=0).keyboard_s == 1
     assert slot_idleness(idle, SlotId(2, 1), connected, now=10, started_at=0).keyboard_s == 1210
-
-
-def test_a_device_that_is_watched_tells_of_the_time_before_the_daemon_what_is_configured() -> None:
-    for text, boost in (("", 0), ("STARTUP_KEYBOARD_IDLE_BOOST = 900\n", 900)):
-        connected = connections(configured(text))
-        assert watched_idle_s(None, connected, now=1_060.0, started_at=1_000.0) == 60 + boost
-        assert watched_idle_s(1_050.0, connected, now=1_060.0, started_at=1_000.0) == 10

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from roost.classad import ERROR, UNDEFINED, ClassAd, ListValue, unparse_value
+from roost.classad import ERROR, UNDEFINED, ClassAd
 from roost.classad.values import fold
 from roost.model.slots import SlotId
 from roost.policy.attributes import ATTRIBUTES
@@ -14,7 +14,7 @@ from roost.startd.layout.at_work import DynamicRequest
 from roost.startd.slot_ad.ad import clock, slot_ad, with_sensed
 from roost.startd.slot_ad.config import AttributeFault, names_in
 from roost.startd.slot_ad.latches import Latches
-from roost.startd.slot_ad.neighbours import rolled_up, shown_to_neighbours
+from roost.startd.slot_ad.neighbours import shown_to_neighbours
 from tests.startd.slot_ad_cases import NOW, WORLD, Daemon
 
 ONE, TWO, THREE, FOUR = (SlotId(number) for number in (1, 2, 3, 4))
@@ -301,28 +301,6 @@ def test_the_manual_s_suspendable_slots(state: str) -> None:
     assert [ad.eval("START", plain) is True for ad in ads.values()][2:] == [False, False]
     assert [ad.eval("SUSPEND", suspendable) for ad in ads.values()] == [False, False, busy, False]
     assert ads[THREE].eval("CONTINUE", suspendable) is not busy
-
-
-def test_a_partitionable_slot_lists_what_its_dynamic_slots_are() -> None:
-    daemon = carved(f"MACHINE_RESOURCE_gpu = 3\n{PARTITIONABLE}", custom={"Gpu": 1})
-    outcome = daemon.slots.carve(ONE, DynamicRequest(cpus=2, memory_mb=50, disk_kb=0))
-    assert isinstance(outcome, tuple)
-    daemon.slots = outcome[0]
-    ads = daemon.ads()
-    ads[CHILD]["RemoteOwner"] = "alice@example.org"
-    parent = ads.pop(ONE)
-    parent.update(rolled_up(ads, ["Gpu"], WORLD))
-    assert parent.eval("PslotRollupInformation") is True
-    assert parent.eval("NumDynamicSlots") == 2
-    texts = {name: unparse_value(parent.eval(f"Child{name}")) for name in ("Cpus", "DSlotId", "RemoteOwner", "Gpu")}
-    assert texts == {
-        "Cpus": "{ 1,2 }", "DSlotId": "{ 1,2 }", "RemoteOwner": '{ "alice@example.org",undefined }', "Gpu": "{ 1,0 }",
-    }  # fmt: skip
-    for name in CHILDREN.split():
-        value = parent.eval(f"Child{name}")
-        assert isinstance(value, ListValue)
-        assert len(value) == 2
-    assert isinstance(parent.eval("ChildRetirementTimeRemaining"), ListValue)
 
 
 # -- latches -----------------------------------------------------------------------------------------------

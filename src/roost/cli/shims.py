@@ -123,11 +123,6 @@ def _script_of(kind: str, name: str) -> str:
     return f"from roost.cli.{kind}.entry import run_and_leave\nrun_and_leave({name!r}, sys.argv[1:])\n"
 
 
-def condor_script(name: str) -> str:
-    """What the script of a command of HTCondor's does."""
-    return _script_of("condor", name)
-
-
 def _gridengine(directory: Path, shell: str) -> list[str]:
     """Lines that set SGE_ROOT and SGE_CELL, whose files are written for the pool of ROOST_HOME. Raises OSError."""
     from roost.cli.gridengine.root import CELL, write_root

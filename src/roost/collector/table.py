@@ -167,13 +167,6 @@ class AdTable:
             if name not in kept:
                 self.remove(kind, name)
 
-    def invalidate(self, kind: str, constraint: Expr | None = None) -> list[str]:
-        """Forget the ads of a kind for which a constraint is true; their names."""
-        names = [name for name, _ in self._found(kind, constraint)]
-        for name in names:
-            self.remove(kind, name)
-        return names
-
     def expire(self, now: float) -> list[str]:
         """Forget what has not been heard of; the names of it."""
         gone = [key for key, each in self._kept.items() if now - each.heard_at > each.lifetime_s]

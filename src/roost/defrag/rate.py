@@ -39,11 +39,6 @@ class Rate:
         per_day = max(0, math.floor(left_per_day + 0.5)) if interval_s <= _DAY_S else 0
         return cls(per_round=per_round, per_hour=per_hour, per_day=per_day)
 
-    @property
-    def is_zero(self) -> bool:
-        """Whether nothing will ever be drained."""
-        return self.per_round == self.per_hour == self.per_day == 0
-
     def allowance(self, last_round_at: float | None, now: float) -> int:
         """Drains that a round at `now` may begin; None for a first round, which begins no hour and no day."""
         allowed = self.per_round

@@ -28,11 +28,6 @@ class UserList:
         """Whether the list is a department."""
         return "DEPT" in self.type
 
-    @property
-    def is_access_list(self) -> bool:
-        """Whether the list is an access list."""
-        return "ACL" in self.type
-
     def holds(self, user: str, groups: tuple[str, ...] = ()) -> bool:
         """Whether a user, or one of the user's groups, is in the list."""
         return user in self.entries or any(f"@{group}" in self.entries for group in groups)

@@ -98,9 +98,3 @@ VACATE_SUBCODES_TO: Final = -1000
 #: Codes of machines that got rid of a job for its use of resources; the subcode says which.
 RESOURCE_CODES: Final = frozenset((HoldCode.STARTD_HELD_JOB, HoldCode.JOB_OUT_OF_RESOURCES))
 SUBCODE_MEMORY: Final = 102
-SUBCODE_DISK: Final = 104
-
-
-def is_hold(code: int, subcode: int = 0) -> bool:
-    """Whether a request to hold a job with these numbers is one; otherwise the job is evicted instead."""
-    return 0 < code < VACATE_CODES_FROM and subcode > VACATE_SUBCODES_TO

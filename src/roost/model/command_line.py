@@ -131,16 +131,6 @@ def split_old(text: str) -> tuple[str, ...]:
     return tuple(word for word in _BLANK_RUN.split(text) if word)
 
 
-def join_old(arguments: Iterable[str]) -> str:
-    """The arguments in the old form. Raises where it has no way to say them."""
-    words = tuple(arguments)
-    for number, word in enumerate(words, 1):
-        if not word or _BLANK_RUN.search(word):
-            problem = f"Argument {number} is empty or has a blank, which the old form cannot say"
-            raise CommandLineError(problem, word, 0, "use the new form")
-    return " ".join(words)
-
-
 def arguments_of(job_ad: ClassAd) -> tuple[str, ...]:
     """The arguments of a job: of Arguments, else of Args, else none."""
     new, old = job_ad.cell("arguments"), job_ad.cell("args")
@@ -171,15 +161,6 @@ def environment_from_old(text: str, delimiter: str = OLD_DELIMITER) -> dict[str,
 def environment_to_raw(environment: Mapping[str, str]) -> str:
     """The environment in the new form, sorted by name."""
     return join_raw(f"{name}={environment[name]}" for name in sorted(environment))
-
-
-def environment_to_old(environment: Mapping[str, str], delimiter: str = OLD_DELIMITER) -> str:
-    """The environment in the old form, sorted by name. Raises where it has no way to say it."""
-    for name, value in environment.items():
-        if delimiter in name + value or "\n" in name + value:
-            problem = f"{name} has {delimiter!r} or a line's end, which the old form cannot say"
-            raise CommandLineError(problem, value, 0, "use the new form")
-    return delimiter.join(f"{name}={environment[name]}" for name in sorted(environment))
 
 
 def environment_of(job_ad: ClassAd) -> dict[str, str]:

@@ -77,10 +77,6 @@ class Ledgers:
         found = (ledger.available(resource) for ledger in self.paying(name))
         return min((amount for amount in found if amount is not None), default=None)
 
-    def shares_of(self, name: str) -> tuple[Ledger, ...]:
-        """The shares divided from a ledger."""
-        return tuple(ledger for ledger in self.ledgers.values() if ledger.share and ledger.parent == name)
-
     def overdrawn(self) -> tuple[Shortage, ...]:
         """Where more is given out than there is, since capacity was lowered."""
         return tuple(

@@ -56,8 +56,6 @@ _SIGNALS: Final = (
 LOOK_S: Final = 2.0
 #: Daemons below which jobs run, also while they are away.
 _WITH_JOBS: Final = ("node", "schedd")
-#: Exit status of a daemon that refuses its configuration.
-_BAD_CONFIGURATION: Final = 78
 
 
 def next_signal(within_s: float) -> signal.Signals | None:
@@ -191,9 +189,7 @@ class Master:
                 )
         roles = self._roles()
         for role in roles:
-            context = RoleContext(
-                role=role, name=names[role], home=self.home, roots=self.roots, bus=settings[role], peers=names
-            )
+            context = RoleContext(role=role, name=names[role], home=self.home, roots=self.roots, bus=settings[role])
             self.children[role] = _Child(role, lambda context=context: self._fork(context))  # type: ignore[misc]
         self._contact = self._contact_of(settings["client"], names)
         self._keys = keys

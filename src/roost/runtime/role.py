@@ -60,8 +60,6 @@ class RoleContext:
     #: Configuration files; None for that of the state directory.
     roots: tuple[str, ...] | None
     bus: BusSettings
-    #: Names of the other daemons of this machine: role to name.
-    peers: dict[str, str]
     clock: Clock = SYSTEM
 
 

@@ -43,7 +43,6 @@ _SEARCH_DAYS: Final = 366 * 9
 #: Members of the list of one field.
 ITEMS_MAX: Final = 100
 _ITEM: Final = re.compile(r"(?:\*|(\d{1,4})(?:-(\d{1,4}))?)(?:/(\d{1,4}))?\Z", re.ASCII)
-_MINUTE: Final = timedelta(minutes=1)
 
 
 class CronError(ValueError):

@@ -38,8 +38,6 @@ class End:
     cause: str | None
     #: It was killed hard.
     hard: bool
-    #: The starter got rid of it by itself: the slot's claim goes on.
-    claim_stays: bool = False
 
 
 _usage: Final = maker(Usage)

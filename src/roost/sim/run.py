@@ -20,7 +20,7 @@ from roost.classad import ClassAd
 from roost.model import effects as slot_ef
 from roost.model import starter_effects as ef
 from roost.model import starter_events as ev
-from roost.model.starter import Ending, ExitReport, HookPoint, OrderedBy, StarterTimer, Usage
+from roost.model.starter import Ending, ExitReport, HookPoint, StarterTimer, Usage
 from roost.node.host_slots import Starter
 from roost.sim.engine import RANK_STARTER
 from roost.sim.process import End, Process
@@ -280,10 +280,9 @@ class Run:
             None if cause is None else cause.text,
             self.starter.state.killed,
             now,
-            stays=cause is not None and cause.by is OrderedBy.STARTER,
         )
 
-    def _finish(self, outcome: str, cause: str | None, hard: bool, now: float, *, stays: bool = False) -> None:
+    def _finish(self, outcome: str, cause: str | None, hard: bool, now: float) -> None:
         if self._finished:
             return
         self._finished = True
@@ -295,7 +294,6 @@ class Run:
             kept_s=process.run_s if outcome == "completed" else process.saved_s,
             cause=cause,
             hard=hard,
-            claim_stays=stays,
         )
         self.machine.watcher.run_ended(self.machine, self.slot, self, end, now)
 
@@ -305,8 +303,7 @@ class Run:
         self.machine.sync(now)
         self._vanish(now)
         outcome = "lost" if cause is None else "evicted"
-        stays = cause is not None and cause.by is OrderedBy.STARTER
-        self._finish(outcome, None if cause is None else cause.text, True, now, stays=stays)
+        self._finish(outcome, None if cause is None else cause.text, True, now)
         self.machine.queue_link.lost(self.slot, self.starter, now)
         self.machine.starter_lost(self.slot, self.starter, now)
 

@@ -124,11 +124,6 @@ def read(expression: Expr, scene: Scene, swapped: bool = False) -> Reading:
     return _code(expression)(scene, swapped)
 
 
-def read_attribute(name: str, scene: Scene) -> Reading:
-    """The same for an attribute of the slot's ad, or of the job's if only that has it."""
-    return read_key(fold(name), scene)
-
-
 def read_key(key: str, scene: Scene) -> Reading:
     """The same for its folded name."""
     return _attribute(key, scene, False, both=True)

@@ -5,7 +5,8 @@ some to the keyboard, by their numbers: SLOTS_CONNECTED_TO_CONSOLE and SLOTS_CON
 sees an owner who has been away since a while before the daemon started, DISCONNECTED_KEYBOARD_IDLE_BOOST. By default
 every slot is connected to both. A dynamic slot is connected as its parent is.
 
-A device whose use is only seen as it happens tells nothing of the time before the daemon's start (`watched_idle_s`).
+A device whose use is only seen as it happens tells nothing of the time before the daemon's start: for that,
+STARTUP_KEYBOARD_IDLE_BOOST is assumed (`runtime.node.idle_devices`).
 """
 
 from __future__ import annotations
@@ -42,8 +43,6 @@ class Connections:
     keyboard: int
     #: Idle time before the daemon's start that other slots see, s.
     boost_s: int
-    #: Idle time before the daemon's start that is assumed of devices which tell only what happens from then on, s.
-    startup_boost_s: int = 0
 
 
 def connections(config: Config) -> Connections:
@@ -52,7 +51,6 @@ def connections(config: Config) -> Connections:
         console=config.get_int("SLOTS_CONNECTED_TO_CONSOLE"),
         keyboard=config.get_int("SLOTS_CONNECTED_TO_KEYBOARD"),
         boost_s=config.get_int("DISCONNECTED_KEYBOARD_IDLE_BOOST"),
-        startup_boost_s=config.get_int("STARTUP_KEYBOARD_IDLE_BOOST"),
     )
 
 
@@ -65,17 +63,6 @@ def machine_idleness(terminals_s: Iterable[float], consoles_s: Iterable[float]) 
     consoles = [max(0, int(one)) for one in consoles_s]
     terminals = [max(0, int(one)) for one in terminals_s]
     return Idleness(keyboard_s=min((*terminals, *consoles), default=2**31 - 1), console_s=min(consoles, default=None))
-
-
-def watched_idle_s(last_at: float | None, connected: Connections, *, now: float, started_at: float) -> float:
-    """Idle time of a device that is watched from the daemon's start on; `last_at` is when it was used last since.
-
-    Before that it is taken to have been left alone for STARTUP_KEYBOARD_IDLE_BOOST, so that slots of a machine whose
-    owner is away need not wait again whenever the daemon is started.
-    """
-    if last_at is None:
-        return max(0.0, now - started_at) + connected.startup_boost_s
-    return max(0.0, now - last_at)
 
 
 def slot_idleness(

@@ -11,7 +11,7 @@ The numbers of the logs are those of HTCondor: three decimals; ads have two.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Final
 
 from roost.base.records import dataclass
@@ -127,9 +127,3 @@ def apportion(system_load: float, condor_loads: Mapping[SlotId, float], states: 
 def averages_line(reading: LoadReading) -> str:
     """The line of the machine's log with the system's load averages."""
     return f"Load avg: {reading.one_minute:f} {reading.five_minutes:f} {reading.fifteen_minutes:f}"
-
-
-def slot_lines(load: MachineLoad) -> Iterator[str]:
-    """The lines of the log that tell the load of each slot."""
-    for slot, share in load.slots.items():
-        yield f"{slot}: {share.line}"

@@ -143,20 +143,6 @@ def _explicit(job: ClassAd, names: Iterable[str]) -> ClassAd:
     return asking
 
 
-def match_cost(slot: ClassAd, taken: Mapping[str, Amount], world: World) -> float:
-    """How much the SlotWeight of a slot goes down when these amounts are taken from it."""
-    after = slot.copy()
-    for name, amount in taken.items():
-        left = _amount(slot.eval(name, None, world))
-        after[name] = number((left or 0) - amount)
-    return _weight(slot, world) - _weight(after, world)
-
-
-def _weight(slot: ClassAd, world: World) -> float:
-    value = slot.eval("SlotWeight", None, world)
-    return float(value) if isinstance(value, int | float) else 1.0
-
-
 def number(amount: Amount) -> int | float:
     """An amount as a ClassAd value: an integer unless it has a fraction."""
     return int(amount) if amount.denominator == 1 else float(amount)

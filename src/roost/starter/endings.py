@@ -8,11 +8,9 @@ from __future__ import annotations
 
 from typing import Final
 
+from roost.model.codes import VACATE_CODES_FROM, VACATE_SUBCODES_TO
 from roost.model.effects import Notice
 from roost.model.starter import EVICT_SUBCODE, Cause, Ending, OrderedBy, StarterVacate
-
-#: Codes from here on are vacations, whatever the notice says.
-VACATE_CODES_FROM: Final = 1000
 
 _WEIGHT: Final = {Ending.EVICT: 1, Ending.HOLD: 2, Ending.REMOVE: 3}
 
@@ -28,7 +26,7 @@ EVICTED: Final = Cause(
 
 def cause_of(notice: Notice, by: OrderedBy = OrderedBy.STARTD) -> Cause:
     """What a notice means. One that asks for a hold with a number that is none of a hold asks for a vacation."""
-    held = notice.hold and 0 < notice.code < VACATE_CODES_FROM and notice.subcode > -VACATE_CODES_FROM
+    held = notice.hold and 0 < notice.code < VACATE_CODES_FROM and notice.subcode > VACATE_SUBCODES_TO
     ending = Ending.HOLD if held else Ending.EVICT
     return Cause(ending=ending, code=notice.code, subcode=notice.subcode, text=notice.text, by=by)
 

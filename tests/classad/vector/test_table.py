@@ -61,12 +61,12 @@ def test_chained_attributes_become_the_rows_own() -> None:
 def test_match_and_rank_follow_updates_removals_and_additions() -> None:
     table = slots(20)
     alone = job(Owner='"carl"', Rank="TARGET.KeyboardIdle * 2")
-    assert table.match_indices(job()).tolist() == list(range(6, 20))
-    assert table.match_indices(alone).tolist() == list(range(6, 20, 2))
+    assert np.flatnonzero(table.match(job())).tolist() == list(range(6, 20))
+    assert np.flatnonzero(table.match(alone)).tolist() == list(range(6, 20, 2))
     table.update("slot8", ad(KeyboardIdle="0", START="true", Requirements="START"))
     table.remove("slot6")
     table.add("new", ad(Requirements="TARGET.ImageSize == 10"))
-    matched = {table.keys()[row] for row in table.match_indices(alone)}
+    matched = {table.keys()[row] for row in np.flatnonzero(table.match(alone))}
     assert matched == {"slot8", "slot10", "slot12", "slot14", "slot16", "slot18", "new"}
     ranks = dict(zip(table.keys(), table.rank(alone).tolist(), strict=True))
     assert ranks["slot10"] == 20.0 and ranks["new"] == 0.0 and ranks["slot8"] == 0.0

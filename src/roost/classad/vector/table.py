@@ -183,10 +183,6 @@ class Table(Store):
         """Folded names that all ads have."""
         return frozenset(key for key, column in self._columns.items() if column.used == len(self))
 
-    def match_indices(self, ad: ClassAd, world: World = WORLD) -> Array:
-        """The rows that `match`, ascending, int64."""
-        return np.flatnonzero(self.match(ad, world))
-
     def rank(self, ad: ClassAd, world: World = WORLD, rows: Array | None = None) -> Array:
         """The Rank of `ad` for each row, or those of `rows`, as its target: float64, 0.0 for what is not a number."""
         cell = ad.cell("rank")

@@ -43,7 +43,7 @@ KNOBS: tuple[Knob, ...] = (
     _fixed("SLOTS_CONNECTED_TO_CONSOLE", KnobType.INTEGER, "1000000", "Slots up to this number notice the console; the default is all.", low=0, read_by="startd.idleness"),
     _fixed("SLOTS_CONNECTED_TO_KEYBOARD", KnobType.INTEGER, "1000000", "Slots up to this number notice terminals and keyboard; the default is all.", low=0, read_by="startd.idleness"),
     _k("DISCONNECTED_KEYBOARD_IDLE_BOOST", KnobType.INTEGER, "1200", "Added to the idle time that slots not connected to the keyboard report, which counts from the start of the daemon.", unit="s", low=0, read_by="startd.idleness"),
-    _k("STARTUP_KEYBOARD_IDLE_BOOST", KnobType.INTEGER, "0", "Idle time assumed before the start of the daemon.", unit="s", low=0, read_by="startd.idleness"),
+    _fixed("STARTUP_KEYBOARD_IDLE_BOOST", KnobType.INTEGER, "0", "Idle time that keyboard and mouse are taken to have had when the daemon starts, where their use is only seen as it happens.", unit="s", low=0, read_by="runtime.node.sensors"),
     _k("CONSOLE_DEVICES", KnobType.LIST, "console", "Devices whose use counts as console activity.", read_by="runtime.node.sensors"),
     _k("CONSUMPTION_POLICY", KnobType.BOOLEAN, "False", "Whether CONSUMPTION_<NAME> says what a job takes from a partitionable slot.", read_by="startd.requests"),
     _k("CONSUMPTION_<NAME>", KnobType.EXPRESSION, None, "How much of the resource <NAME> a job takes from a partitionable slot, where CONSUMPTION_POLICY is set.", read_by="startd.requests"),

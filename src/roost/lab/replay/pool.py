@@ -278,7 +278,6 @@ class ReplayPool:
             home=home,
             roots=None,
             bus=self.stage.settings(role, name),
-            peers={},
             clock=self.clock,
         )
 

@@ -222,19 +222,6 @@ def _logical(value: object) -> TypeGuard[bool | Exceptional]:
     return isinstance(value, bool | Exceptional)
 
 
-def units_of(logic: Logic) -> list[Unit]:
-    """All units, in the order of the text."""
-    found: list[Unit] = []
-    work: list[Logic] = [logic]
-    while work:
-        part = work.pop()
-        if isinstance(part, Unit):
-            found.append(part)
-        else:
-            work.extend(reversed(parts_of(part)))
-    return found
-
-
 def parts_of(logic: Logic) -> tuple[Logic, ...]:
     """The parts directly below."""
     match logic:
@@ -308,5 +295,4 @@ __all__ = [
     "parts_of",
     "reference_name",
     "settled",
-    "units_of",
 ]

@@ -126,10 +126,6 @@ class Abstract:
     def can_be_undefined(self) -> bool:
         return bool(self.types & T.UNDEFINED)
 
-    @property
-    def can_be_error(self) -> bool:
-        return bool(self.types & T.ERROR)
-
     def only(self, types: int) -> bool:
         """Whether the value is of one of these types for sure."""
         return bool(self.types) and not self.types & ~types

@@ -21,7 +21,6 @@ ORDER: Final = frozenset((Op.LT, Op.LE, Op.GT, Op.GE))
 COMPARISONS: Final = frozenset((*ORDER, Op.EQ, Op.NE))
 IDENTITY: Final = frozenset((Op.IS, Op.ISNT))
 ARITHMETIC: Final = frozenset((Op.ADD, Op.SUB, Op.MUL, Op.DIV, Op.MOD))
-BITWISE: Final = frozenset((Op.BIT_AND, Op.BIT_OR, Op.BIT_XOR, Op.SHL, Op.SHR, Op.USHR))
 SWAPPED: Final = {Op.LT: Op.GT, Op.GT: Op.LT, Op.LE: Op.GE, Op.GE: Op.LE, Op.EQ: Op.EQ, Op.NE: Op.NE}
 NEGATED: Final = {Op.LT: Op.GE, Op.GE: Op.LT, Op.GT: Op.LE, Op.LE: Op.GT, Op.EQ: Op.NE, Op.NE: Op.EQ}
 

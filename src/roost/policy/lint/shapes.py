@@ -114,11 +114,6 @@ def conjuncts(node: Node) -> list[Node]:
     return _operands(node, Op.AND)
 
 
-def disjuncts(node: Node) -> list[Node]:
-    """The conditions of which one must hold for the node to be TRUE."""
-    return _operands(node, Op.OR)
-
-
 def alternatives(node: Node) -> list[Node]:
     """The nodes of which one gives the value: the outcomes of conditionals; the node itself if it is none."""
     found: list[Node] = []

@@ -46,6 +46,8 @@ class IdleDevices:
     bad_utmp: bool = False
     #: Files, or patterns of files, that are touched when a user is active.
     activity: tuple[str, ...] = ()
+    #: STARTUP_KEYBOARD_IDLE_BOOST: idle time at the first look of what is only seen as it happens, s.
+    startup_boost_s: int = 0
     _open: dict[str, int] = field(default_factory=dict)
     _heard_at: float | None = None
     _interrupts: int | None = None
@@ -93,8 +95,8 @@ class IdleDevices:
         if not self._open:
             return None
         if self._heard_at is None:
-            # Nothing is known of the time before; somebody may just have been there.
-            self._heard_at = now
+            # Nothing is known of the time before; unless configured otherwise, a user may just have been there.
+            self._heard_at = now - self.startup_boost_s
         if any([_has_events(file) for file in self._open.values()]):
             self._heard_at = now
         return self._heard_at
@@ -104,7 +106,8 @@ class IdleDevices:
         if count is None:
             return None
         if count != self._interrupts:
-            self._interrupts, self._interrupted_at = count, now
+            boost_s = self.startup_boost_s if self._interrupts is None else 0
+            self._interrupts, self._interrupted_at = count, now - boost_s
         return self._interrupted_at
 
 

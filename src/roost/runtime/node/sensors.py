@@ -20,14 +20,13 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
 from roost.base.records import dataclass, field
 from roost.config import Config
 from roost.model.slots import Filesystem, HostReading, SlotId
-from roost.model.starter import Usage
 from roost.node.plan import Reading
 from roost.runtime.node.idle_devices import IdleDevices
 from roost.runtime.node.impediments import PROBE_BYTES
@@ -124,6 +123,7 @@ class Sensors:
             console=tuple(config.get_list("CONSOLE_DEVICES")),
             bad_utmp=config.get_bool("STARTD_HAS_BAD_UTMP"),
             activity=tuple(config.get_list("ROOST_ACTIVITY_FILES") if config.get("ROOST_ACTIVITY_FILES") else ()),
+            startup_boost_s=config.get_int("STARTUP_KEYBOARD_IDLE_BOOST"),
         )
         return cls(execute=execute, more=more, devices=devices, replacements=Replacements(Path(file) if file else None))
 
@@ -145,7 +145,7 @@ class Sensors:
         )
 
     def read(self, cpu_percent: Mapping[SlotId, float] | None = None, *, now: float | None = None) -> Reading:
-        """How it is doing. `cpu_percent` is what `CpuMeter` says of the slots' jobs."""
+        """How it is doing. `cpu_percent`: processor time of the slots' jobs, percent of one core."""
         now = time.time() if now is None else now
         replaced = self.replacements.values()
         return Reading(
@@ -203,31 +203,3 @@ def _memory_kib() -> dict[str, int]:
     except OSError:
         return {}
     return {name: int(rest.split()[0]) for name, _, rest in (line.partition(":") for line in lines) if rest.split()}
-
-
-class CpuMeter:
-    """Turns samples of what jobs have used into percent of one core between two looks."""
-
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        self._clock = clock
-        self._before: dict[str, tuple[float, float]] = {}
-
-    def percent(self, run: str, usage: Usage | None) -> float:
-        """What a run has used since it was last asked for, percent of one core; the first time since it began.
-
-        A run without processes is forgotten.
-        """
-        if usage is None:
-            self._before.pop(run, None)
-            return 0.0
-        now, used_s = self._clock(), usage.user_cpu_s + usage.system_cpu_s
-        before = self._before.get(run)
-        self._before[run] = (now, used_s)
-        if before is None:
-            return 0.0
-        since_s, before_s = now - before[0], before[1]
-        return max(0.0, (used_s - before_s) / since_s * 100) if since_s > 0 else 0.0
-
-    def forget(self, run: str) -> None:
-        """The run is over."""
-        self._before.pop(run, None)

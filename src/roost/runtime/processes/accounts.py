@@ -5,7 +5,6 @@ What this module does not do: decide which user a job runs as. Only root can run
 
 from __future__ import annotations
 
-import grp
 import os
 import pwd
 from functools import lru_cache
@@ -71,18 +70,6 @@ def _account_of(uid: int, gid: int) -> Account:
 def can_switch_user() -> bool:
     """Whether jobs can run as other users."""
     return os.geteuid() == 0
-
-
-def group_names(account: Account) -> tuple[str, ...]:
-    """The names of an account's groups; a number where there is no name."""
-    return tuple(_group_name(each) for each in account.groups)
-
-
-def _group_name(gid: int) -> str:
-    try:
-        return grp.getgrgid(gid).gr_name
-    except KeyError:
-        return str(gid)
 
 
 def _account(entry: pwd.struct_passwd) -> Account:

@@ -110,11 +110,6 @@ def read_record(record: Path) -> RunRecord:
     return found
 
 
-def read_start(record: Path, key: str) -> StartRecord | None:
-    """A start of a run; None if it is not recorded."""
-    return read_record(record).starts.get(key)
-
-
 def read_end(record: Path, key: str) -> EndRecord | None:
     """The end of a start of a run; None if it is not recorded."""
     return read_record(record).ends.get(key)

@@ -328,7 +328,7 @@ class Store:
                             return
 
     def state(self, name: str) -> Any:
-        """A value kept by `keep_state`; None if there is none."""
+        """A value that is kept under a name; None if there is none."""
         with self.database.reading() as connection:
             row = connection.execute(select(STATES.c.value).where(STATES.c.name == name)).one_or_none()
         return None if row is None else _LOADER.decode(row.value)
@@ -414,12 +414,6 @@ class Store:
             _add(connection, OUTBOX, [{"id": noted.id, "record": _dumped(noted.record)}])
         self._next_noted += 1
         return (noted,)
-
-    def keep_state(self, name: str, value: Any) -> None:
-        """Keep a small JSON value under a name. Raises StoreError."""
-        with self.database.changing() as connection:
-            connection.execute(delete(STATES).where(STATES.c.name == name))
-            connection.execute(insert(STATES), [{"name": name, "value": _dumped(value)}])
 
 
 class _Batch:
@@ -708,10 +702,3 @@ def _claims(connection: Connection) -> Iterator[ch.PutClaim]:
             job=JobId.read(row.job) if row.job else None,
             run=row.run,
         )
-
-
-def count_history(store: Store) -> int:
-    """Jobs in the history."""
-    with store.database.reading() as connection:
-        jobs = func.sum(func.coalesce(HISTORY.c.last, HISTORY.c.proc) - HISTORY.c.proc + 1)
-        return int(connection.execute(select(jobs)).scalar_one() or 0)
