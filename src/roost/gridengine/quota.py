@@ -147,8 +147,8 @@ def _rule(entry: Entry) -> QuotaRule:
         if keyword not in _KEYWORDS:
             if keyword.startswith((",", "=")):
                 raise _problem("the line should begin with an attribute name", entry.span, _FORM)
-            message = f'unknown attribute name "{keyword}"'
-            raise _problem(message, entry.span, _FORM, Code.UNKNOWN_ATTRIBUTE, keyword)
+            name = keyword.partition("=")[0]
+            raise _problem(f'unknown attribute name "{name}"', entry.span, _FORM, Code.UNKNOWN_ATTRIBUTE, name)
         if keyword in values:
             message = f'attribute "{keyword}" appears more than once'
             raise _problem(message, entry.span, "Keep one of them.", Code.REPEATED_ATTRIBUTE, keyword)

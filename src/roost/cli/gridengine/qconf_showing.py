@@ -212,10 +212,16 @@ def _groups(files: Files, name: str) -> Mapping[str, HostGroup]:
 
 
 def _resolved_group(files: Files, words: list[str]) -> Iterator[_Said]:
-    from roost.gridengine.instances import hosts_of
-
     (name,) = words
-    yield f"{' '.join(hosts_of((name,), _groups(files, name)))}\n", None
+    groups = _groups(files, name)
+    found: dict[str, None] = {}
+    left = [name]
+    # The hosts of a group come before those of the groups in it.
+    for group in left:
+        members = groups[group].hostlist if group in groups else ()
+        found.update(dict.fromkeys(one for one in members if not one.startswith("@")))
+        left += [one for one in members if one.startswith("@") and one not in left]
+    yield f"{' '.join(found)}\n", None
 
 
 def _group_tree(files: Files, words: list[str]) -> Iterator[_Said]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from roost.gridengine import changes, kinds
 from roost.gridengine.cell import COMPLEXES_FILE, SCHEDULER_FILE, parse_scheduler
@@ -12,6 +12,7 @@ from roost.gridengine.configuration import GLOBAL, Configuration
 from roost.gridengine.edits.said import placed, unread
 from roost.gridengine.edits.work import Order, Stop, Work
 from roost.gridengine.problems import Code, Refused
+from roost.gridengine.text import logical_lines
 
 
 def complexes(work: Work, order: Order) -> None:
@@ -37,7 +38,8 @@ def complexes(work: Work, order: Order) -> None:
         if refusals:
             kept[name] = present[name]
     work.take(lambda: changes.put_complexes(work.cell, kept.values()))
-    _tell(work, present, kept)
+    order_of = {line.split()[0]: number for number, (line, _) in enumerate(logical_lines(order.text, ""))}
+    _tell(work, present, dict(sorted(kept.items(), key=lambda item: order_of.get(item[0], 0))))
 
 
 def _parsed(order: Order) -> tuple[Complex, ...]:
@@ -58,8 +60,7 @@ def _closing(order: Order) -> str:
     return "error reading in file" if order.edited else f'Complex attribute file "{order.file}" is not correct'
 
 
-def _tell(work: Work, before: object, after: dict[str, Complex]) -> None:
-    assert isinstance(before, dict)
+def _tell(work: Work, before: Mapping[str, Complex], after: Mapping[str, Complex]) -> None:
     for name in sorted(set(before) - set(after)):
         work.say(f'{work.asker.who} removed "{name}" from complex list')
     for name, one in after.items():
