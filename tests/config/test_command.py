@@ -192,14 +192,6 @@ def test_a_byte_order_mark_does_not_count(root: Path, capsys: pytest.CaptureFixt
     assert capsys.readouterr().out.endswith("Foo > 5\n")
 
 
-def test_no_configuration_at_all_has_status_two(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(machine, "STANDARD_FILES", ())
-    monkeypatch.setattr(command, "STANDARD_FILES", ())
-    for variable in ("ROOST_CONFIG", "CONDOR_CONFIG"):
-        monkeypatch.delenv(variable, raising=False)
-    assert roost("show") == 2
-
-
 def test_the_environment_can_be_the_only_source(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

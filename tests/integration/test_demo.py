@@ -46,6 +46,26 @@ STORY: Final = (
 )
 
 
+def readme_block() -> str:
+    """The part of the demonstration that the README shows."""
+    (block,) = re.findall(r"```\n(▶.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), re.DOTALL)
+    return str(block)
+
+
+def plain(text: str) -> str:
+    """What is printed, without what differs from run to run: times, figures, names, and how lines are folded."""
+    for pattern, instead in (
+        (r"\d\d:\d\d:\d\d", "TIME"),
+        (r"slot1@\w+", "slot1@HOST"),
+        (r"Job 2\.0 \(\w+\)", "Job 2.0 (USER)"),
+        (r"\[/\S*/roost\.config", "[roost.config"),
+        (r"\bis \d+(\.\d+)?", "is N"),
+        (r"\s+", " "),
+    ):
+        text = re.sub(pattern, instead, text)
+    return text.strip()
+
+
 @pytest.mark.slow
 def test_the_demonstration_tells_its_whole_story(tmp_path: Path) -> None:
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("ROOST_", "_CONDOR_"))}
@@ -69,4 +89,5 @@ def test_the_demonstration_tells_its_whole_story(tmp_path: Path) -> None:
         found = re.compile(each).search(shown, at)
         assert found, f"{each} is not in what follows:\n{shown[at:]}"
         at = found.end()
+    assert plain(readme_block()) in plain(shown)
     assert not list(tmp_path.iterdir())

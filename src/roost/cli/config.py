@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from fnmatch import fnmatchcase
 from pathlib import Path
 
+from roost.cli.config_files import config_files
 from roost.config import (
     Code,
     Config,
@@ -34,7 +35,7 @@ from roost.config.knobs import ALL, DEFAULTS, SUBSYSTEMS
 from roost.config.not_text import shown
 from roost.config.suggest import near, near_among
 from roost.model.slots import HostReading
-from roost.runtime.machine import STANDARD_FILES, SystemHost, detected_values, root_files
+from roost.runtime.machine import SystemHost, detected_values
 from roost.runtime.node.scratch import directories_of, problem_of
 from roost.runtime.node.sensors import Sensors
 from roost.runtime.start_checks import problems
@@ -71,7 +72,13 @@ def _command(
     commands: argparse._SubParsersAction[argparse.ArgumentParser], name: str, text: str
 ) -> argparse.ArgumentParser:
     parser = commands.add_parser(name, help=text, description=text)
-    parser.add_argument("-c", "--config", action="append", metavar="PATH", help="file or directory to read first")
+    parser.add_argument(
+        "-c",
+        "--config",
+        action="append",
+        metavar="PATH",
+        help="file or directory to read first (default: the configuration of the pool)",
+    )
     parser.add_argument(
         "-D",
         "--define",
@@ -108,23 +115,18 @@ def _setting(text: str) -> tuple[str, str]:
 
 def run(args: argparse.Namespace) -> int:
     """Carry out a ``config`` command; gives the exit status."""
-    roots = root_files(args.config, os.environ)
-    if roots is None:
-        files = ", ".join(STANDARD_FILES)
-        print(
-            f"roost config: no configuration: use --config, set ROOST_CONFIG, or create one of {files}",
-            file=sys.stderr,
-        )
-        return 2
+    files = config_files(args.config)
+    if files.source and files.roots:
+        print(files.told("roost config"), file=sys.stderr)
     config = load(
         SystemHost(),
         LoadOptions(
-            roots=roots,
+            roots=files.roots,
             subsystem=args.subsystem.upper(),
             localname=args.local_name,
-            detected=detected_values(),
+            detected=detected_values() | files.detected,
             environment=not args.no_environment,
-            user_file=os.getuid() != 0,
+            user_file=os.getuid() != 0 and not files.of_pool,
             runtime=tuple(args.define),
         ),
     )

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from roost.classad import ClassAd, ParseError
 from roost.classad.forms import parse_ad
+from roost.cli.config_files import config_files
 from roost.cli.terminal import CommandError, Exit
 from roost.config import Code, check
 from roost.config import Severity as ConfigSeverity
@@ -47,10 +48,13 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 def _add_lint(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     text = (
         "Read configuration files and directories in the given order, as one configuration, and say what will not do "
-        "what it seems to say. Files that end in .sub or .submit are submit descriptions."
+        "what it seems to say. Files that end in .sub or .submit are submit descriptions. Without a path, check "
+        "the configuration of the pool, as `roost up` reads it."
     )
     parser = commands.add_parser("lint", help="check policies for mistakes", description=text)
-    parser.add_argument("paths", nargs="*", metavar="PATH", help="file or directory")
+    parser.add_argument(
+        "paths", nargs="*", metavar="PATH", help="file or directory (default: the configuration of the pool)"
+    )
     parser.add_argument("--job", metavar="AD", help="file with the ad of a job: its attributes count as known")
     parser.add_argument("--machine", metavar="AD", help="file with the ad of a slot: its attributes count as known")
     parser.add_argument(
@@ -73,8 +77,6 @@ def run(args: argparse.Namespace) -> int:
     if args.explain:
         print(page(_rule(args.explain)), end="")
         return Exit.OK
-    if not args.paths:
-        raise CommandError("roost policy lint: name at least one file or directory")
     return _lint(args)
 
 
@@ -108,7 +110,10 @@ def _rules(args: argparse.Namespace) -> int:
 def _lint(args: argparse.Namespace) -> int:
     choice = Choice(select=_codes(args.select), ignore=_codes(args.ignore))
     given = {side: _ad(path) for side, path in ((Side.JOB, args.job), (Side.MACHINE, args.machine)) if path}
-    report = lint(SystemHost(), args.paths, choice, given)
+    files = config_files(args.paths)
+    if files.source:
+        print(files.told("roost policy lint"), file=sys.stderr)
+    report = lint(SystemHost(), files.roots, choice, given)
     level = Severity(args.level).level
     found = [finding for finding in (*report.findings, *_daemons(report, choice)) if finding.severity.level >= level]
     if args.fix or args.diff:
@@ -124,7 +129,7 @@ def _lint(args: argparse.Namespace) -> int:
         if path not in told:
             print(f"roost policy lint: cannot read {path}", file=sys.stderr)
     if not report.sources and not report.missing:
-        print(f"roost policy lint: there is no file in {', '.join(args.paths)}", file=sys.stderr)
+        print(f"roost policy lint: there is no file in {', '.join(files.roots)}", file=sys.stderr)
     if report.missing:
         return Exit.BAD
     return Exit.NO if found else Exit.OK

@@ -1,0 +1,66 @@
+"""Which configuration a command reads when the command line names none: that of the pool, as `roost up` finds it.
+
+In this order: the file of ``ROOST_CONFIG`` or ``CONDOR_CONFIG``; the files of the pool that runs in the state
+directory, or that directory's ``roost.config``; the first standard file that exists.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from contextlib import suppress
+
+from roost.base.records import dataclass, field
+from roost.cli.terminal import CommandError
+from roost.runtime.home import Home, HomeError
+from roost.runtime.machine import STANDARD_FILES, root_files
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConfigFiles:
+    """The files that a command begins with."""
+
+    #: Files and directories; none for ONLY_ENV.
+    roots: tuple[str, ...]
+    #: Where they are from, for a message; "" where the user has named them.
+    source: str = ""
+    #: Values that the pool's daemons have from their start.
+    detected: dict[str, str] = field(default_factory=dict)
+    #: They are those of a pool, whose daemons do not read the file USER_CONFIG_FILE.
+    of_pool: bool = False
+
+    def told(self, command: str) -> str:
+        """A line that says which files are read, for standard error."""
+        return f"{command}: reading {', '.join(self.roots)}, {self.source}"
+
+
+def config_files(given: Sequence[str] | None) -> ConfigFiles:
+    """The files that a command reads. `given`: those of the command line. Raises CommandError if there are none."""
+    if given:
+        return ConfigFiles(roots=tuple(given))
+    if not any(os.environ.get(variable) for variable in ("ROOST_CONFIG", "CONDOR_CONFIG")):
+        found = _of_pool(Home.find(None))
+        if found is not None:
+            return found
+    roots = root_files(None, os.environ)
+    if roots is None:
+        raise CommandError(
+            f"no configuration: {Home.find(None).config_file} does not exist\n    hint: name a file with --config, set "
+            f"ROOST_HOME or ROOST_CONFIG, or create one of {', '.join(STANDARD_FILES)}"
+        )
+    named = next((name for name in ("ROOST_CONFIG", "CONDOR_CONFIG") if os.environ.get(name)), "")
+    return ConfigFiles(roots=roots, source=f"which {named} names" if named else "the first standard file that exists")
+
+
+def _of_pool(home: Home) -> ConfigFiles | None:
+    roots = None
+    with suppress(HomeError):
+        roots = home.contact().get("roots")
+    if roots is None and not home.config_file.exists():
+        return None
+    return ConfigFiles(
+        roots=(str(home.config_file),) if roots is None else tuple(roots),
+        source=f"the configuration of the pool in {home.path}",
+        detected={"ROOST_HOME": str(home.path)},
+        of_pool=True,
+    )
