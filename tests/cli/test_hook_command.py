@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from roost.cli.__main__ import main
-from roost.runtime.home import user_name
+from roost.runtime.identity import user_name
 
 if sys.platform != "linux":
     pytest.skip("hooks run on Linux only", allow_module_level=True)

@@ -20,7 +20,7 @@ import pytest
 
 from roost.cli.condor.names import COMMANDS
 from roost.cli.shims import condor_script, write_commands, write_modules
-from roost.runtime.home import user_name
+from roost.runtime.identity import user_name
 from tests.integration.kit import Pool, running
 
 if sys.platform != "linux":

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from roost.runtime.home import user_name
+from roost.runtime.identity import user_name
 from tests.integration.kit import Pool, eventually, running
 
 CONFIG = """\

@@ -15,7 +15,7 @@ from typing import Any
 
 from roost.cli.cell_pool import configured
 from roost.gridengine.cell import NOT_OBJECTS, write_cell
-from roost.runtime.home import user_name
+from roost.runtime.identity import user_name
 from tests.gridengine import dumps
 from tests.gridengine.questions import DATA
 from tests.integration.kit import Pool, eventually

@@ -10,7 +10,7 @@ import pytest
 
 from roost.gridengine.accounting import read_line
 from roost.model.cell_accounting import AccountingRecord
-from roost.runtime.home import user_name
+from roost.runtime.identity import user_name
 from tests.integration.kit import Pool, eventually
 from tests.integration.test_cell_jobs import cell, node
 

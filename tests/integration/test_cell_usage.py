@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from roost.classad import ClassAd
-from roost.runtime.home import user_name
+from roost.runtime.identity import user_name
 from tests.gridengine import dumps
 from tests.gridengine.sample import edited
 from tests.integration.kit import Pool, eventually

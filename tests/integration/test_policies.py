@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from roost.runtime.home import user_name
+from roost.runtime.identity import user_name
 from tests.integration.kit import Pool, eventually
 
 Start = Callable[..., Pool]

@@ -17,7 +17,8 @@ from roost.runtime.bus.budget import EXPRESSION_CHARS_MAX, Budget, OverBudget
 from roost.runtime.bus.client import Bus
 from roost.runtime.bus.lanes import WAITING_MAX, WIDTH, Lanes
 from roost.runtime.central.daemon import CentralDaemon
-from roost.runtime.home import Home, user_name
+from roost.runtime.home import Home
+from roost.runtime.identity import user_name
 from roost.runtime.queue.daemon import ScheddDaemon
 from roost.runtime.role import Ending, RoleContext
 from roost.schedd import events as ev

@@ -16,7 +16,7 @@ import pytest
 from roost.runtime.bus.answer_pieces import ROWS_PER_ANSWER, pieces
 from roost.runtime.bus.client import Bus, BusError, BusSettings
 from roost.runtime.bus.server import Accounts, NatsServer
-from roost.runtime.home import user_name
+from roost.runtime.identity import user_name
 from roost.wire.codec import expect
 from roost.wire.errors import WireError
 from roost.wire.messages import Answer, Ask, Message, ReleaseClaim

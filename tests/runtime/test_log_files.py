@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from roost.runtime.files.deputies import Deputies
-from roost.runtime.home import user_name
+from roost.runtime.identity import user_name
 from roost.runtime.queue.log_files import LOOK_BACK_BYTES, LogFiles
 from roost.runtime.queue.store import LogPiece
 

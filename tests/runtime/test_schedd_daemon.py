@@ -11,7 +11,8 @@ import pytest
 
 from roost.config import MemoryHost, load_text
 from roost.runtime.bus.client import Bus
-from roost.runtime.home import Home, user_name
+from roost.runtime.home import Home
+from roost.runtime.identity import user_name
 from roost.runtime.queue.daemon import ScheddDaemon
 from roost.runtime.queue.log_files import Appended, LogFiles
 from roost.runtime.queue.store import LogPiece

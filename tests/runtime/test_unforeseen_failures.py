@@ -22,7 +22,7 @@ from roost.runtime.bus.lanes import WIDTH, Lanes
 from roost.runtime.central.daemon import CentralDaemon
 from roost.runtime.clock import SYSTEM
 from roost.runtime.files.deputies import Deputies
-from roost.runtime.home import user_name
+from roost.runtime.identity import user_name
 from roost.runtime.keep_going import keep_going
 from roost.runtime.node.fetching import Fetching
 from roost.runtime.processes import cron

@@ -8,13 +8,13 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from roost.cli.dag_files import contact_of, plan
 from roost.cli.pool import add_pool_options, counted, duration, print_json, with_pool
 from roost.cli.terminal import CommandError, Exit, complain, say
-from roost.runtime.home import Home, HomeError
+from roost.runtime.home import Home
 from roost.wire.requests import queue
 
 if TYPE_CHECKING:
-    from roost.dag import Dag
     from roost.runtime.workflow.description import SubmitOptions
     from roost.schedd.submit import Submission
 
@@ -62,17 +62,6 @@ def run(args: argparse.Namespace) -> int:
     if args.home:
         os.environ["ROOST_HOME"] = args.home
     return run_process(args.file)
-
-
-def plan(files: tuple[str, ...], *, in_their_directories: bool = False) -> Dag:
-    """The plan of DAG files; their nodes are where the files are, if that is asked for. Raises CommandError."""
-    from roost.dag import BadDag, read_dag
-    from roost.runtime.workflow.files import read_text
-
-    try:
-        return read_dag(files, read_text, in_their_directories=in_their_directories)
-    except BadDag as problem:
-        raise CommandError(str(problem)) from None
 
 
 def _check(args: argparse.Namespace) -> int:
@@ -149,14 +138,6 @@ def _submission(path: Path, home: Home) -> Submission:
 
         raise CommandError(joined(found.errors, found.dropped))
     return found
-
-
-def contact_of(home: Home) -> dict[str, Any]:
-    """How the pool is reached. Raises CommandError."""
-    try:
-        return home.contact()
-    except HomeError as error:
-        raise CommandError(str(error)) from None
 
 
 # -- looking -------------------------------------------------------------------------------------------

@@ -9,10 +9,11 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from roost.cli.dag import contact_of, plan
+from roost.cli.dag_files import contact_of, plan
 from roost.cli.pool import connected
 from roost.cli.terminal import CommandError, Exit, complain, guarded
-from roost.runtime.home import Home, user_name
+from roost.runtime.home import Home
+from roost.runtime.identity import user_name
 from roost.wire.requests import queue
 from roost.wire.requests.verb import Request
 

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from roost.cli.pool import add_pool_options, counted, print_json, with_pool
 from roost.cli.terminal import CommandError, Exit, complain, say
-from roost.runtime.home import Home, HomeError, user_name
+from roost.runtime.home import Home, HomeError
+from roost.runtime.identity import user_name
 from roost.runtime.queue import descriptions
 from roost.wire.requests import queue
 from roost.wire.structs import data_of

@@ -21,7 +21,7 @@ from roost.model.reasons import Refusal
 from roost.model.resources import Denied
 from roost.model.slots import SlotId, SlotKind
 from roost.node.host_plan import Division
-from roost.node.host_slots import Slot
+from roost.node.host_slots import OfferLeftovers, Slot
 from roost.policy.decision import StepWorld
 from roost.startd.attributes import published
 from roost.startd.layout.at_work import DynamicShape, MachineSlots
@@ -77,8 +77,6 @@ class Accounts:
             self.host.later(lambda _: self._offer_leftovers(parent, request.job_ad))
 
     def _offer_leftovers(self, parent: Slot, job_ad: ClassAd) -> None:
-        from roost.node.host import OfferLeftovers
-
         if parent.state.state is State.UNCLAIMED:
             self.host.out(parent, OfferLeftovers(claim_id=parent.state.claim.id, job_ad=job_ad))
 

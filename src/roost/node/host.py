@@ -30,7 +30,7 @@ from roost.model.slots import SlotShape
 from roost.node.accounts import Accounts
 from roost.node.drains import Drains
 from roost.node.host_plan import Division, SlotPlan
-from roost.node.host_slots import Slot, Starter
+from roost.node.host_slots import OfferLeftovers, Slot, Starter
 from roost.node.relayouts import Relayouts
 from roost.startd.draining import DrainOrder, OnCompletion
 from roost.startd.machine import Step, step
@@ -48,15 +48,6 @@ S = TypeVar("S", bound=Slot)
 
 
 _polled: Final = maker(ev.Polled)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OfferLeftovers:
-    """Tell the queue that got a part of a slot that it may have the rest under that claim."""
-
-    claim_id: ClaimId
-    #: The ad of the request that the part was cut for.
-    job_ad: ClassAd
 
 
 @dataclass(slots=True)

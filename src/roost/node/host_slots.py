@@ -1,7 +1,8 @@
-"""A slot and a starter at work: where a host keeps the state of each core between two steps."""
+"""A slot and a starter at work: where a host keeps the state of each core between two steps; and its own order."""
 
 from __future__ import annotations
 
+from roost.base.records import dataclass
 from roost.classad import ClassAd
 from roost.model.claims import ClaimKind
 from roost.model.effects import ActivateStarter
@@ -14,6 +15,15 @@ from roost.startd.slot_state import SlotState
 from roost.starter.policy_inputs import StarterPolicy
 from roost.starter.starter_ad import static_shares
 from roost.starter.starter_state import StarterState
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OfferLeftovers:
+    """Tell the queue that got a part of a slot that it may have the rest under that claim."""
+
+    claim_id: ClaimId
+    #: The ad of the request that the part was cut for.
+    job_ad: ClassAd
 
 
 class Starter:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import socket
 import stat
 import time
 from collections.abc import Mapping
@@ -19,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from roost.runtime.bus.settings import BusSettings
 from roost.runtime.files.whole_files import sweep, write_first, write_whole
+from roost.runtime.identity import account_name
 
 if TYPE_CHECKING:
     from roost.config import Config
@@ -314,31 +314,3 @@ class Home(NamedTuple):
             user=data["client"]["user"],
             password=data["client"]["password"],
         )
-
-
-def host_name() -> str:
-    """The name of this machine."""
-    return socket.gethostname() or "localhost"
-
-
-def account_name() -> str:
-    """Whose process this is, by the system's word and not by the environment's."""
-    import pwd
-
-    try:
-        return pwd.getpwuid(os.geteuid()).pw_name
-    except KeyError:
-        return str(os.geteuid())
-
-
-def user_name() -> str:
-    """The user who runs this program: as the environment says, else the system."""
-    named = next((name for each in ("LOGNAME", "USER", "LNAME", "USERNAME") if (name := os.environ.get(each))), None)
-    if named:
-        return named
-    import pwd
-
-    try:
-        return pwd.getpwuid(os.getuid()).pw_name
-    except KeyError:
-        return str(os.getuid())

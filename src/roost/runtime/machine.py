@@ -16,7 +16,7 @@ from roost.config import CommandResult
 from roost.config.expressions import constant_value, parsed
 from roost.config.limits import DEFAULT_LIMITS
 from roost.runtime.files.whole_files import write_whole
-from roost.runtime.home import user_name
+from roost.runtime.identity import user_name
 
 #: files looked for when neither --config nor the environment names one
 STANDARD_FILES = ("/etc/roost/roost.config", "/etc/condor/condor_config", "/usr/local/etc/condor_config")

@@ -30,7 +30,8 @@ from roost.config import Config, ConfigError
 from roost.runtime.bus.client import BusSettings
 from roost.runtime.bus.probe import probe
 from roost.runtime.bus.server import Accounts, NatsServer, ServerFailed, write_private
-from roost.runtime.home import Home, HomeError, host_name, user_name
+from roost.runtime.home import Home, HomeError
+from roost.runtime.identity import host_name, user_name
 from roost.runtime.master_settings import LONGEST_PAUSE_S, MasterSettings, master_settings
 from roost.runtime.processes.accounts import NoSuchAccount, account_named, can_switch_user
 from roost.runtime.processes.shepherd.processes import boot_id, start_of

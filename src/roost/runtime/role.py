@@ -28,7 +28,8 @@ from roost.runtime.bus.client import Bus, BusSettings
 from roost.runtime.clock import SYSTEM, Clock
 from roost.runtime.daemon_log import DaemonLog
 from roost.runtime.files.whole_files import write_whole
-from roost.runtime.home import Home, user_name
+from roost.runtime.home import Home
+from roost.runtime.identity import user_name
 
 _log = logging.getLogger("roost.role")
 

@@ -24,10 +24,10 @@ from roost.model import starter_events as sev
 from roost.model.identifiers import ClaimIdSource
 from roost.model.reasons import Refusal
 from roost.model.slots import SlotKind
-from roost.node.host import Host, OfferLeftovers, Out
+from roost.node.host import Host, Out
 from roost.node.host_plan import SlotPlan
+from roost.node.host_slots import OfferLeftovers, Starter
 from roost.node.host_slots import Slot as HostSlot
-from roost.node.host_slots import Starter
 from roost.sim.engine import Engine
 from roost.sim.machine_plan import MachinePlan
 from roost.sim.own_work import OwnWork

@@ -8,7 +8,7 @@ import pytest
 from tests.cli.gridengine.kit import ME, USER, Desk
 from tests.integration.kit import eventually
 
-from roost.runtime.home import host_name
+from roost.runtime.identity import host_name
 
 
 def held(desk: Desk, *arguments: str) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.cli.gridengine.kit import ME, USER, Desk
 from tests.integration.kit import eventually
 
-from roost.runtime.home import host_name
+from roost.runtime.identity import host_name
 
 
 def test_a_copy_runs_as_the_job_would(desk: Desk) -> None:

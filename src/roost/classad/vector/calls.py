@@ -21,12 +21,11 @@ from roost.classad.values import ERROR, UNDEFINED, ListValue, RelTime, Value, fo
 from roost.classad.vector.distinct import apply_distinct
 from roost.classad.vector.kinds import BOOL, DEFER, DEFERRED, ERR, INT, OTHER, REAL, STRING, UNDEF, is_plain, kind_of
 from roost.classad.vector.logic import by_kind, choose
+from roost.classad.vector.run import Code, Part, Run
 from roost.classad.vector.vectors import Operand
 
 if TYPE_CHECKING:
     from roost.classad.syntax import Node
-    from roost.classad.vector.compiler import Part
-    from roost.classad.vector.run import Code, Run
 
 #: Predicates that a kind answers.
 _PREDICATES: Final = {
@@ -72,8 +71,6 @@ def call(node: Call, part: Callable[[Node], Part], remembered: Callable[..., Par
 
 def _in_contexts(name: str, node: Call, part: Callable[[Node], Part], remembered: Callable[..., Part]) -> Part:
     """countMatches and its like: only rows that have no list are decided here (machines without GPUs, mostly)."""
-    from roost.classad.vector.compiler import Part
-
     expression, listed = node.args[0], part(node.args[1])
     scope = None
     if isinstance(expression, Select):
@@ -99,8 +96,6 @@ def _is_kind(x: Operand, kind: int) -> Operand:
 def _eager(
     name: str, function: Builtin, node: Call, part: Callable[[Node], Part], remembered: Callable[..., Part]
 ) -> Part:
-    from roost.classad.vector.compiler import Part
-
     #: For each argument its code, or the codes of the items of a list.
     shape: list[Code | list[Code]] = []
     for argument in node.args:

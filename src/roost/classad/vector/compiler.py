@@ -8,7 +8,7 @@ its own here (subscripts by row, nested ads, functions that look at expressions)
 from __future__ import annotations
 
 from itertools import count
-from typing import Final, NamedTuple
+from typing import Final
 
 from roost.classad.ops import COMPARISONS, text_steps
 from roost.classad.syntax import (
@@ -33,16 +33,8 @@ from roost.classad.vector.calls import call, plain_items, subscript
 from roost.classad.vector.kinds import ABSENT, DEFER, DEFERRED, OTHER, UNDEF
 from roost.classad.vector.logic import by_kind, choose, condition, decided, logical, otherwise
 from roost.classad.vector.operators import binary, unary
-from roost.classad.vector.run import Code, Run
+from roost.classad.vector.run import Code, Part, Run
 from roost.classad.vector.vectors import Operand, longest_text
-
-
-class Part(NamedTuple):
-    """Code and, if it is the same whatever the ads, its value (else ABSENT)."""
-
-    code: Code
-    value: Operand = ABSENT
-
 
 #: Numbers of the parts that are remembered, process-wide.
 _PARTS: Final = count()

@@ -13,7 +13,7 @@ matter and nowhere else; in the end only the rows for which it mattered are eval
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from typing import Final, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 from roost.classad.ad import MISSING, Cell, ClassAd
 from roost.classad.expr import Expr
@@ -29,6 +29,14 @@ from roost.classad.world import World
 
 #: Compiled code of a part of an expression.
 Code: TypeAlias = "Callable[[Run], Operand]"
+
+
+class Part(NamedTuple):
+    """Code and, if it is the same whatever the ads, its value (else ABSENT)."""
+
+    code: Code
+    value: Operand = ABSENT
+
 
 #: References open at once; the scalar evaluator restarts with marks beyond it.
 DEPTH_MAX: Final = 40

@@ -17,7 +17,8 @@ from roost.cli.pool import Pool
 from roost.cli.terminal import CommandError
 from roost.runtime.bus.pool_client import is_called
 from roost.runtime.files.whole_files import write_whole
-from roost.runtime.home import Home, HomeError, host_name
+from roost.runtime.home import Home, HomeError
+from roost.runtime.identity import host_name
 from roost.wire.requests import queue
 from roost.wire.requests.machine import Vacate
 

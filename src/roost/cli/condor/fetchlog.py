@@ -8,7 +8,8 @@ from typing import Final
 from roost.cli.condor.errors import ToolError, UsageError
 from roost.cli.condor.options import Option, given
 from roost.runtime.bus.pool_client import is_called
-from roost.runtime.home import Home, host_name
+from roost.runtime.home import Home
+from roost.runtime.identity import host_name
 
 OPTIONS: Final = (
     Option("pool", "accepted, without effect", takes="HOST", least=1),

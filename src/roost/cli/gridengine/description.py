@@ -18,7 +18,7 @@ from roost.cli.gridengine.object_names import check_account, check_name
 from roost.cli.gridengine.paths import Streams, chosen, escaped
 from roost.model import cell_requests as cell
 from roost.model.command_line import environment_to_raw, join_raw
-from roost.runtime.home import host_name, user_name
+from roost.runtime.identity import host_name, user_name
 
 if TYPE_CHECKING:
     from roost.cli.gridengine.qsub_options import Asked

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from roost.cli.gridengine.errors import rejected
-from roost.runtime.home import host_name
+from roost.runtime.identity import host_name
 
 _VARIABLE: Final = re.compile(r"\$(HOME|USER|JOB_ID|JOB_NAME|HOSTNAME|TASK_ID)")
 _NULL: Final = "/dev/null"

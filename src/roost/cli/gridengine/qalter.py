@@ -194,7 +194,7 @@ class _Change:
         return 0
 
     def _told(self, pool: Pool, number: int) -> Iterator[str]:
-        from roost.runtime.home import host_name
+        from roost.runtime.identity import host_name
 
         if "p" in self._options:
             yield f"{pool.user}@{host_name()} sets scheduling priority of job {number} to {self._asked.priority}"
@@ -246,7 +246,7 @@ class _Change:
         directory = directory_of(asked) if {"cwd", "wd"} & set(options) else str(row.get("Iwd", ""))
         from pathlib import Path
 
-        from roost.runtime.home import user_name
+        from roost.runtime.identity import user_name
 
         streams = Streams(
             directory=directory,

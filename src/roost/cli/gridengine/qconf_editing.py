@@ -21,7 +21,7 @@ from roost.cli.gridengine.errors import FAILED, Failure
 from roost.cli.gridengine.options import usage
 from roost.cli.gridengine.qconf_options import OPTIONS
 from roost.cli.pool import Refused
-from roost.runtime.home import host_name
+from roost.runtime.identity import host_name
 from roost.wire.requests import central
 from roost.wire.requests.cell import ClearUsage, EditCell, EditedCell
 

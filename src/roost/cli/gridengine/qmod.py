@@ -15,7 +15,7 @@ from roost.cli.gridengine.qstat import with_causes
 from roost.cli.gridengine.selecting import select
 from roost.cli.gridengine.tasks import Task
 from roost.model import cell_requests as cell
-from roost.runtime.home import host_name
+from roost.runtime.identity import host_name
 from roost.schedd.status import JobStatus
 from roost.wire.requests import queue
 from roost.wire.requests.cell import ChangeInstances

@@ -69,7 +69,7 @@ def _resubmit(pool: Pool, numbers: list[int], *, is_held: bool) -> int:
             return _REFUSED
         owner = str(rows[0].get("Owner", ""))
         if owner != pool.user:
-            from roost.runtime.home import host_name
+            from roost.runtime.identity import host_name
 
             who = f"{pool.user}@{host_name()}"
             sys.stdout.write(f"job rejected: {who} is not allowed to resubmit jobs of user {owner}\n")

@@ -17,7 +17,7 @@ from roost.cli.gridengine.selecting import CHOOSING, Wanted, select, wanted_by
 from roost.cli.gridengine.tables import Listed, Look
 from roost.cli.gridengine.tasks import SHOWN, Task, grouped, tasks_of, with_predecessors
 from roost.model import cell_requests as cell
-from roost.runtime.home import user_name
+from roost.runtime.identity import user_name
 from roost.schedd.status import JobStatus
 from roost.wire.requests import central, queue
 

@@ -14,7 +14,8 @@ from typing import Final
 from roost.cli.gridengine.request_files import NAME as REQUESTS
 from roost.cli.terminal import CommandError
 from roost.runtime.files.whole_files import write_whole
-from roost.runtime.home import Home, HomeError, host_name
+from roost.runtime.home import Home, HomeError
+from roost.runtime.identity import host_name
 
 CELL: Final = "default"
 _REQUESTS: Final = "# Options that qsub takes as if they stood first on its command line; see sge_request(5).\n"

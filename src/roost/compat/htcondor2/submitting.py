@@ -10,7 +10,7 @@ from roost.classad import ClassAd as Ad
 from roost.compat.classad2 import ClassAd
 from roost.compat.htcondor2.errors import HTCondorException
 from roost.config.not_text import joined
-from roost.runtime.home import user_name
+from roost.runtime.identity import user_name
 from roost.runtime.queue.descriptions import SPOOLED, pool_config
 from roost.runtime.queue.submit_host import SystemSubmitHost
 from roost.schedd.submit import ClusterPlan, Submission, fill, read_submission

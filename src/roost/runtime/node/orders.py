@@ -19,8 +19,8 @@ from roost.model import starter_events as sev
 from roost.model.claims import ClaimKind
 from roost.model.events import Timer
 from roost.node.claim_news import claim_lost, run_ended
-from roost.node.host import OfferLeftovers, Out
-from roost.node.host_slots import Starter
+from roost.node.host import Out
+from roost.node.host_slots import OfferLeftovers, Starter
 from roost.node.machine import NodeSlot
 from roost.runtime.node.messages import activation_answer, claim_answer, ended_run
 from roost.runtime.node.runner import Runner, Surroundings

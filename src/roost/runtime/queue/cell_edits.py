@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from roost.model.audit import AuditKind, AuditRecord, Effect, clipped, some
 from roost.model.digests import digest
 from roost.runtime.bus.request_answers import BadRequest
-from roost.runtime.home import account_name, host_name
+from roost.runtime.identity import account_name, host_name
 from roost.wire.messages import Answer
 from roost.wire.requests.cell import EditCell, EditedCell, EditLine
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Final, Literal, TypeAlias, TypeVar
 
-from roost.wire.requests.verb import AdData, Asker, Request, Verb, question
+from roost.wire.requests.verb import AdData, Asker, Daemon, Request, Verb, question, table
 from roost.wire.structs import Between, Count, Struct
 
 _R_co = TypeVar("_R_co", covariant=True)
@@ -270,7 +270,8 @@ class ChangeInstances(Request[list[ChangedInstance]]):
     names: tuple[str, ...]
 
 
-CELL_VERBS: Final = (
+CELL: Final = table(
+    Daemon.QUEUE,
     Verb(
         "cell-tasks", CellTasks, Asker.ADMINISTRATOR_OR_CENTRAL,
         "what the jobs of the queue have of the Grid Engine cell", question=True,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Final, Literal, TypeAlias, TypedDict, TypeVar
 
 from roost.model.cell_requests import HELD, HOLDS
-from roost.wire.requests.cell import CELL_VERBS
+from roost.wire.requests.cell import CELL
 from roost.wire.requests.verb import (
     JOBS_PATTERN,
     AdData,
@@ -229,5 +229,5 @@ QUEUE: Final[dict[str, Verb]] = table(
     Verb("submit", Submit, Asker.USER, "submit jobs"),
     question("summary", Summary, "how many jobs there are in each state"),
     under_way(UnderWay),
-    *CELL_VERBS,
+    *CELL.values(),
 )

@@ -93,11 +93,6 @@ def table(daemon: Daemon, *verbs: Verb) -> dict[str, Verb]:
 
 def verb_of(request: Request[Any]) -> Verb:
     """The row of a request."""
-    if not hasattr(request, "_verb"):
-        # Requests in a module of their own get their row when the table of their daemon is made.
-        from roost.wire.requests import queue
-
-        assert queue.QUEUE
     return request._verb
 
 
