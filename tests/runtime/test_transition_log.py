@@ -85,3 +85,25 @@ def test_a_claim_without_a_job_that_ends_within_one_step_says_why(tmp_path: Path
     log.write(explained=True)
     told = [happening.what for happening in of_records(log.read(), passing=True)]
     assert told[0] == "Claimed/Idle → Preempting/Killing: hard kill ordered: Schedd released the claim"
+
+
+def test_records_name_the_request_that_led_to_them(tmp_path: Path) -> None:
+    hand = Hand()
+    hand.poll(1)
+    log, last = TransitionLog(tmp_path / "transitions.jsonl", configured("")), hand.state
+
+    def note(event: ev.Event, submission: str) -> list[str]:
+        nonlocal last
+        before, taken = last, hand.feed(event).transitions
+        last = hand.state
+        return [log.note(1, before, last, each, submission) for each in taken]
+
+    hand.run(job(ClusterId=1, ProcId=0))
+    last, claim_id = hand.state, hand.state.claim.id
+    log.ordered(hand.state.name, "0rder")
+    assert note(ev.DeactivationRequested(claim_id=claim_id, reply_to="d"), "5ub") == []
+    assert note(ev.StarterExited(), "5ub") == ["0rder"]
+    activation = ev.ActivationRequested(claim_id=claim_id, job_ad=job(ClusterId=2, ProcId=0), reply_to="a")
+    assert note(activation, "an0ther") == ["an0ther"]
+    log.write(explained=True)
+    assert [record["request"] for record in log.read()] == ["0rder", "an0ther"]

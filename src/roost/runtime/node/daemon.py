@@ -438,10 +438,11 @@ class NodeDaemon:
         if taken.transitions and self._poll_is_far:
             self._poll_as_if_claimed()
         job = taken.state.claim.job_ad
-        cause = bracketed(cause_id(before.claim.job_ad if job is None else job)) if taken.transitions else ""
+        submission = cause_id(before.claim.job_ad if job is None else job) if taken.transitions else ""
         for each in taken.transitions:
-            _log.info("%s: %s -> %s (%s: %s)%s", slot.name, each.source, each.target, each.number, each.reason, cause)
-            self.transition_log.note(slot.plan.id.number, before, taken.state, each)
+            request = self.transition_log.note(slot.plan.id.number, before, taken.state, each, submission)
+            of = bracketed(request)
+            _log.info("%s: %s -> %s (%s: %s)%s", slot.name, each.source, each.target, each.number, each.reason, of)
             if is_eviction(each):
                 about = of_slot(
                     before,

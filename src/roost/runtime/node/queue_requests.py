@@ -149,12 +149,15 @@ class QueueRequests:
         except ValueError:
             raise WireError(f"ending: {message.ending!r} is not one of {', '.join(Ending)}") from None
         cause = Cause(ending=ending, code=message.code, subcode=message.subcode, text=message.text, by=OrderedBy.QUEUE)
-        if self._machine.slot_of(message.claim_id) is None:
+        found = self._machine.slot_of(message.claim_id)
+        if found is None:
             if message.run not in self._daemon.reports:
                 gone = m.ClaimsKnown(reply_to="end", known={}, unknown=[message.claim_id])
                 self._daemon.outbox.to_queue(sender, gone)
             return None
         _log.info("run %s of %s is to end: %s%s", message.run, sender, message.ending, bracketed(message.request))
+        if message.request:
+            self._daemon.transition_log.ordered(found[0].name, message.request)
         return self._machine.end_run(message.claim_id, message.run, cause, hard=message.hard, now=now)
 
     def _reconnect(self, message: m.Reconnect, sender: str, now: float) -> Outs:

@@ -32,6 +32,7 @@ from roost.policy.decision import Decision
 from roost.policy.explain import Explanation
 from roost.policy.explain.configured import configured_expression
 from roost.policy.render.words import change_text, one_line, reasons, value_text
+from roost.runtime.causes import cause_id
 from roost.startd.slot_state import SlotState
 from roost.startd.states import BUSY, CLAIMED, State
 from roost.startd.work import Taken
@@ -72,6 +73,8 @@ class TransitionLog:
         self._left: set[str] = set()
         #: Slots to how their job's program ended by itself, until its run is over.
         self._exits: dict[str, dict[str, int | None]] = {}
+        #: Slots to the id of the request that ordered the end of their run, until that is over.
+        self._ordered: dict[str, str] = {}
 
     def reconfigure(self, config: Config) -> None:
         """Expressions come from somewhere else from now on."""
@@ -79,8 +82,17 @@ class TransitionLog:
         self.config = config
         self._places.clear()
 
-    def note(self, slot: int, before: SlotState, after: SlotState, taken: Taken) -> None:
-        """A slot has made a transition."""
+    def ordered(self, slot: str, request: str) -> None:
+        """A request has ordered the end of the slot's run: what follows is by this request, until the run is over."""
+        self._ordered[slot] = request
+
+    def note(self, slot: int, before: SlotState, after: SlotState, taken: Taken, submission: str = "") -> str:
+        """A slot has made a transition. The id of the request that led to it; `submission` is that of its job."""
+        if taken.target == BUSY:
+            self._ordered.pop(before.name, None)
+        request = self._ordered.get(before.name, submission)
+        if taken.target.state not in _HELD:
+            self._ordered.pop(before.name, None)
         record = {
             "at": round(taken.at, 3),
             "slot": before.name,
@@ -97,7 +109,10 @@ class TransitionLog:
             record["cause"] = taken.cause.text
         if taken.reason is Reason.CELL_SUSPENSION:
             record["cell"] = list(after.suspenders.causes.values())
+        if request:
+            record["request"] = request
         self._add(_Waiting(record, taken.decision, slot))
+        return request
 
     def _about(self, before: SlotState, after: SlotState, taken: Taken) -> dict[str, Any]:
         """The job that a transition was about. What becomes of a claim after its job has left is not about that job."""
@@ -129,6 +144,8 @@ class TransitionLog:
             "reason": str(taken.reason),
             **_of_job(job_ad, state.claim.kind),
         }
+        if request := self._ordered.get(state.name) or cause_id(job_ad):
+            record["request"] = request
         self._add(_Waiting(record, taken.decision, slot))
 
     def _add(self, waiting: _Waiting) -> None:
