@@ -30,6 +30,7 @@ def _runner(path: Path, said: list[str]) -> Runner:
         record=path / "record",
         bus=SimpleNamespace(subjects=Subjects("p")),
         name="m",
+        context=None,
         done=lambda: said.append("done"),
         lost=lambda: said.append("lost"),
     )
@@ -91,7 +92,7 @@ def test_a_run_that_goes_on_is_nobody_elses_than_its_users(tmp_path: Path, whose
     # Whatever a hook has made of the ad since.
     job_ad = ClassAd({"Owner": "root"})
     launch = SimpleNamespace(shares=ClassAd(), from_queue=True, job_ad=ClassAd({"Owner": "nobody-knows-them"}))
-    state: Any = SimpleNamespace(launch=launch, job_ad=job_ad, run=1)
+    state: Any = SimpleNamespace(launch=launch, job_ad=job_ad, run=1, printed=False)
 
     async def main() -> Runner:
         runner = _runner(tmp_path, [])

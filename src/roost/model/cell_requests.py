@@ -46,6 +46,10 @@ MERGES: Final = "CellMerges"
 DIRECTORY: Final = "CellDirectory"
 #: `-M`
 MAIL_LIST: Final = "CellMailList"
+#: `-now y`, TRUE: the first run that cannot start all tasks of the job removes it.
+IMMEDIATE: Final = "CellImmediate"
+#: What a run says of a job that it has a slot for, and that cannot begin before its machine has confirmed another one.
+NEXT_ON_MACHINE: Final = "the run has a slot for it, and its machine starts one job after another: it is next"
 #: `-r`: y or n
 RERUN: Final = "CellRerun"
 #: `-a`: not before this instant, epoch s.

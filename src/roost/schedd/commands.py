@@ -186,13 +186,14 @@ def _remove(work: Work, holder: Holder, job: Job, event: Acted) -> str:
         return ""
     text = _removal(event)
     begin_following(work, job)
-    _taken_away(work, holder, job, text)
+    take_away(work, holder, job, text)
     if job.id in work.book.following:
         follow(work, holder)
     return ""
 
 
-def _taken_away(work: Work, holder: Holder, job: Job, text: str) -> None:
+def take_away(work: Work, holder: Holder, job: Job, text: str) -> None:
+    """Remove a job, and end its run."""
     remove(work, job, On.REMOVE_COMMAND, text)
     holder.let_go(job)
     if job.run:
@@ -234,7 +235,7 @@ def follow(work: Work, holder: Holder) -> None:
         following.proc += 1
         leaves = cluster.status(proc) in (JobStatus.GONE, JobStatus.REMOVED, JobStatus.COMPLETED)
         if not leaves and cluster.ad_of(proc).eval_expr(following.wanted) is True:
-            _taken_away(work, holder, cluster.job(proc), job.text("removereason"))
+            take_away(work, holder, cluster.job(proc), job.text("removereason"))
     if job is None or not following.clusters:
         del work.book.following[first]
         if job is not None and job.status is JobStatus.REMOVED and not job.run:

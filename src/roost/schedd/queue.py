@@ -56,6 +56,7 @@ from roost.schedd.events import (
 from roost.schedd.holder import Holder, QueueSettings
 from roost.schedd.identifiers import JobId
 from roost.schedd.idle import IdleGroup
+from roost.schedd.immediate import remove_refused
 from roost.schedd.job_transitions import On, Transition
 from roost.schedd.limits import NAMES_MAX
 from roost.schedd.noop import expect_noops, finish_noops, finish_woken, has_noops
@@ -185,6 +186,7 @@ class Queue:
                 self.rejections[autocluster] = text
                 if text == KEPT_OUT:
                     self._kept_out(autocluster)
+                remove_refused(work, self.holder, autocluster, text)
             case ClaimAnswered():
                 runs.claim_answered(work, self.holder, event)
             case RunRefused():

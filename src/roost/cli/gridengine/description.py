@@ -179,6 +179,7 @@ def attributes_of(asked: Asked) -> dict[str, str | int | bool | None]:
         cell.MERGES: asked.yes.get("j"),
         cell.DIRECTORY: "cwd" in asked.flags or "wd" in texts,
         cell.MAIL_LIST: ",".join(asked.mail),
+        cell.IMMEDIATE: asked.yes.get("now"),
         cell.RERUN: None if rerun is None else "ny"[rerun],
         cell.NOT_BEFORE: date_time(texts["a"]) if "a" in texts else None,
         cell.RESOURCES: _resources(asked.hard),

@@ -126,7 +126,8 @@ def _lines(pool: Pool, tasks: Sequence[Task]) -> Iterator[tuple[str, object]]:
     if _number(ad, "JobMaterializeLimit"):
         yield "maximum concurrency", ad.get("JobMaterializeLimit")
     yield "binding", "NONE"
-    yield "job_type", "NONE" if ad.get(cell.SCRIPT) is not None else "binary"
+    types = ["binary"] * (ad.get(cell.SCRIPT) is None) + ["immediate"] * (ad.get(cell.IMMEDIATE) is True)
+    yield "job_type", ",".join(types) or "NONE"
 
 
 def _relatives(pool: Pool, task: Task) -> Iterator[tuple[str, object]]:

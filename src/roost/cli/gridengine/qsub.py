@@ -117,6 +117,12 @@ def _submit(pool: Pool, asked: Asked, name: str, plan: ClusterPlan) -> int:
     else:
         kind = "job-array" if asked.tasks else "job"
         sys.stdout.write(f'Your {kind} {tasks} ("{name}") has been submitted\n')
+    if asked.yes.get("now"):
+        from roost.cli.gridengine.waiting import wait_for_start
+
+        sys.stdout.flush()
+        if not wait_for_start(pool, number, tasks):
+            return 1
     if not asked.yes.get("sync"):
         return 0
     from roost.cli.gridengine.waiting import wait_for

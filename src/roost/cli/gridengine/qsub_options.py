@@ -36,7 +36,7 @@ OPTIONS: Final = (
     Option("masterq", "request queues for the master task of a parallel job", "wc_queue_list"),
     Option("m", "when to send mail; only n acts, others are answered with a warning", "mail_options"),
     Option("N", "name of the job", "name"),
-    Option("now", "only n is possible: start as soon as there is room", "y[es]|n[o]"),
+    Option("now", "y: start now or not at all, in an interactive queue", "y[es]|n[o]"),
     Option("o", "file for standard output", "path_list"),
     Option("P", "project", "project_name"),
     Option("p", "priority, -1023 to 1024; operators may give a positive one", "priority"),
@@ -147,12 +147,14 @@ class Asked:
         verify = self.texts.get("w", "n")
         if verify not in ("e", "w", "n", "v", "p"):
             raise Failure(f'qsub: invalid option argument "-w {verify}"', BAD_VALUE)
-        for given, wanted, why in (
-            ("-now y", not self.yes.get("now"), "its jobs wait until there is room"),
-            ("-R y", not self.yes.get("R"), "it makes no reservations"),
-        ):
+        for given, wanted, why in (("-R y", not self.yes.get("R"), "it makes no reservations"),):
             if not wanted:
                 raise Failure(f"qsub: {given} is not possible in a Roost pool: {why}; leave it out", USAGE)
+        waits = [f"-{name}" for name in ("h", "a", "hold_jid", "tc") if name in self.flags or name in self.texts]
+        if self.yes.get("now") and waits:
+            raise Failure(
+                f"qsub: -now y is not possible with {' and '.join(waits)}: an immediate job cannot wait", USAGE
+            )
         most = self.texts.get("tc")
         if most is not None and not most.isdecimal():
             raise Failure(f'qsub: invalid option argument "-tc {most}"', BAD_VALUE)

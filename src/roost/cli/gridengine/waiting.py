@@ -1,4 +1,7 @@
-"""``qsub -sync y``: wait until the tasks of a job have left the queue, and tell how each ended."""
+"""``qsub -now y`` and ``-sync y``: wait until a job has started, or could not; and until its tasks have left the queue.
+
+A job that could not start has been removed by the queue (`roost.schedd.immediate`).
+"""
 
 from __future__ import annotations
 
@@ -36,6 +39,35 @@ def wait_for(pool: Pool, number: int, tasks: tuple[int, int, int] | None, *, is_
                 status = status or _tell(name, row, is_terse=is_terse)
         if not left:
             return status
+        time.sleep(pause_s)
+        pause_s = min(_LONGEST_S, pause_s * 1.5)
+
+
+def wait_for_start(pool: Pool, number: int, name: str) -> bool:
+    """Wait until all tasks of an immediate job have started, or it has been removed; whether they have."""
+    sys.stderr.write("Waiting for immediate job to be scheduled.\n")
+    sys.stderr.flush()
+    try:
+        started = _started(pool, number)
+    except KeyboardInterrupt:
+        pool.ask(queue.Act(action="remove", jobs=(str(number),), reason="qsub was interrupted"))
+        raise
+    if started:
+        sys.stderr.write(f"\nYour immediate job {name} has been successfully scheduled.\n")
+    else:
+        sys.stderr.write("\nYour qsub request could not be scheduled; try again later.\n")
+    sys.stderr.flush()
+    return started
+
+
+def _started(pool: Pool, number: int) -> bool:
+    pause_s = _FIRST_S
+    while True:
+        rows = [*pool.ask(queue.Query(jobs=(str(number),), projection=_SHOWN))]
+        if not any(row.get("JobStatus") == JobStatus.IDLE for row in rows):
+            # One that has left had started, or was removed.
+            statuses = [row.get("JobStatus") for row in (*rows, *_ended(pool, number))]
+            return JobStatus.REMOVED not in statuses
         time.sleep(pause_s)
         pause_s = min(_LONGEST_S, pause_s * 1.5)
 

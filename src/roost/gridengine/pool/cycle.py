@@ -60,7 +60,7 @@ from roost.gridengine.scheduling import (
 )
 from roost.gridengine.scheduling import Snapshot as CellSnapshot
 from roost.gridengine.scheduling.loads import host_of
-from roost.model.cell_requests import TASK
+from roost.model.cell_requests import NEXT_ON_MACHINE, TASK
 from roost.model.cell_usage import Owner, Used
 from roost.model.identifiers import public_of
 from roost.negotiator.snapshot import Match, Part, Pledge, Rejection, Request, Snapshot, SubmitterDemand
@@ -448,6 +448,9 @@ def _starts(
     by_number = {job.number: job for job in pending}
     for dispatch in plan.dispatches:
         each, job = jobs[dispatch.job], by_number[dispatch.job]
+        if job.request.interactive and dispatch.job in plan.waiting:
+            # Not all of its tasks can start, so none does.
+            continue
         taken = _taken(dispatch, pool, given, each.request.ad, verdicts)
         if taken is None:
             yield dispatch.job, None
@@ -546,8 +549,7 @@ def _plan(
     matches: list[Match] = []
     for number, match in starts:
         if match is None:
-            why = "the run has a slot for it, and its machine starts one job after another: it is next"
-            apart.setdefault(jobs[number].key, why)
+            apart.setdefault(jobs[number].key, NEXT_ON_MACHINE)
         else:
             matches.append(match)
     waiting = {} if plan is None else plan.waiting

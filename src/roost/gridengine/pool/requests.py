@@ -10,6 +10,7 @@ attribute              option         form
 ``CellProject``        ``-P``         a project
 ``CellParallel``       ``-pe``        a parallel environment, with wildcards, and ranges of slots: ``mpi 2-4,8``
 ``CellMasterQueues``   ``-masterq``   as ``CellQueues``, for the master of a parallel job
+``CellImmediate``      ``-now y``     TRUE for a job that starts now or not at all, in an interactive queue
 =====================  =============  ==========================================================
 
 A job without any of them is a job that asks for a slot.
@@ -32,6 +33,7 @@ from roost.gridengine.scheduling.ledger import SLOTS
 from roost.gridengine.scheduling.patterns import environments
 from roost.model.cell_requests import (
     ASKED,
+    IMMEDIATE,
     MASTER_QUEUES,
     PARALLEL,
     PROJECT,
@@ -42,7 +44,7 @@ from roost.model.cell_requests import (
 )
 
 #: Attributes that tell the jobs of a cell apart: each cluster is a job of its own, as in Grid Engine.
-SIGNIFICANT: Final = ("ClusterId", "JobPrio", *ASKED)
+SIGNIFICANT: Final = ("ClusterId", "JobPrio", IMMEDIATE, *ASKED)
 
 _RANGE: Final = re.compile(r"(\d+)?(-)?(\d+)?\Z")
 
@@ -129,6 +131,7 @@ class Reader:
             slots=slots,
             master_queues=words(text_of(ad, MASTER_QUEUES)) if environment else (),
             refused_hosts=refused_hosts,
+            interactive=ad.get(IMMEDIATE) is True,
         )
 
     def _named(self, text: str) -> tuple[Pair, ...]:
