@@ -4,37 +4,63 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
+from collections.abc import Coroutine
 from types import SimpleNamespace
-from typing import Any, cast
+from typing import Any
 
 import pytest
 
 from roost.classad import parse_expression
+from roost.runtime.clock import Clock
 from roost.runtime.queue.demands import SUBMITTER_BYTES_MAX, Demands, _within
 from roost.schedd import events as ev
 from roost.schedd.queue import Queue
 from roost.wire import messages as m
 from roost.wire.codec import MESSAGE_BYTES_MAX, encode
+from roost.wire.messages import Message
 from roost.wire.subjects import Subjects
 from tests.schedd.kit import Driven, source
 
 
+class At(Clock):
+    """The same time always."""
+
+    def now(self) -> float:
+        """The time."""
+        return 1000.0
+
+
 class Daemon:
-    """A queue that begins."""
+    """What demands need of a queue's daemon; it counts how often a word was to be sent, and keeps those that were."""
 
-    def __init__(self) -> None:
+    context: Any = SimpleNamespace(name="q")
+    clock: Clock = At()
+    started_at = 0.0
+    subjects = Subjects("p")
+
+    def __init__(self, queue: Queue | None = None) -> None:
+        self.queue = Driven().queue if queue is None else queue
+        self.bus = self
+        self.cron: Any = SimpleNamespace(ad={}, attributes=dict)
         self.told = 0
+        self.said: list[m.Demand] = []
 
-    def spawn(self, work: Any) -> None:
-        """Words are sent."""
+    def spawn(self, work: Coroutine[Any, Any, None]) -> None:
+        """A word is to be sent."""
         work.close()
         self.told += 1
+
+    async def send(self, subject: str, message: Message) -> None:
+        """Take a message."""
+        if isinstance(message, m.Demand):
+            assert len(encode(message)) <= MESSAGE_BYTES_MAX
+            self.said.append(message)
 
 
 def test_a_queue_asks_for_nothing_before_it_hears_the_answer() -> None:
     async def begins() -> list[int]:
         daemon, told = Daemon(), []
-        demands = Demands(cast(Any, daemon))
+        demands = Demands(daemon)
         demands.soon()
         await asyncio.sleep(0)
         told.append(daemon.told)
@@ -53,7 +79,7 @@ def test_a_queue_that_was_away_hears_machines_before_it_asks(monkeypatch: pytest
 
     async def comes_back() -> list[int]:
         daemon, told = Daemon(), []
-        demands = Demands(cast(Any, daemon))
+        demands = Demands(daemon)
         demands.begin(claims=restarted)
         if not restarted:
             demands.came_back()
@@ -67,30 +93,17 @@ def test_a_queue_that_was_away_hears_machines_before_it_asks(monkeypatch: pytest
     assert asyncio.run(comes_back()) == [0, 1]
 
 
-def _daemon(queue: Queue, said: list[m.Demand]) -> Any:
-    async def send(subject: str, message: object) -> None:
-        if isinstance(message, m.Demand):
-            assert len(encode(message)) <= MESSAGE_BYTES_MAX
-            said.append(message)
-
-    return SimpleNamespace(
-        queue=queue, clock=SimpleNamespace(now=lambda: 1000.0), bus=SimpleNamespace(send=send),
-        subjects=Subjects("p"), context=SimpleNamespace(name="q"), cron=SimpleNamespace(ad={}, attributes=dict),
-        started_at=0.0, spawn=lambda work: work.close(),
-    )  # fmt: skip
-
-
 def _words(queue: Queue, count: int) -> list[m.Demand]:
     """What a queue says to the matchmaker, so many times in a row."""
-    said: list[m.Demand] = []
+    daemon = Daemon(queue)
 
     async def speak() -> None:
-        demands = Demands(_daemon(queue, said))
+        demands = Demands(daemon)
         for _ in range(count):
             await demands._tell()
 
     asyncio.run(speak())
-    return said
+    return daemon.said
 
 
 def _of_kinds(*users: tuple[str, int, int]) -> Queue:
@@ -151,7 +164,7 @@ def test_the_next_word_follows_by_itself_while_not_all_had_room(monkeypatch: pyt
 
 def _follows(queue: Queue) -> bool:
     async def speaks() -> bool:
-        demands = Demands(_daemon(queue, []))
+        demands = Demands(Daemon(queue))
         demands._hears = True
         await demands._tell()
         return demands._offer is not None
@@ -163,7 +176,7 @@ def test_submitters_without_number_do_not_fill_the_message(caplog: pytest.LogCap
     ads: dict[str, dict[str, Any]] = {f"{'n' * 200}{number}": {"IdleJobs": 1} for number in range(20_000)}
     found = _within(ads)
     assert 5000 < len(found) < 20_000 and sum(map(len, found)) < SUBMITTER_BYTES_MAX
-    demands = Demands(cast(Any, Daemon()))
+    demands = Demands(Daemon())
     assert demands._shown(ads) == demands._shown(ads) == found
     assert demands._shown({"ann": {"IdleJobs": 1}}) == {"ann": {"IdleJobs": 1}}
     assert caplog.messages == [

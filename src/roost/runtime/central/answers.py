@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from roost.classad import ClassAd, Expr
 from roost.classad.allowance import Allowance
@@ -23,7 +23,16 @@ from roost.wire.requests.verb import AdData, Daemon, Record, Request, Verb
 from roost.wire.verbs import ask_of
 
 if TYPE_CHECKING:
-    from roost.runtime.central.daemon import CentralDaemon
+    from roost.collector.table import AdTable
+    from roost.config.access import Access
+    from roost.negotiator.snapshot import Plan
+    from roost.runtime.bus.client import Bus
+    from roost.runtime.bus.lanes import Lanes
+    from roost.runtime.central.audit import CentralAudit
+    from roost.runtime.central.cell import PoolCell
+    from roost.runtime.central.matchmaker import Matchmaker
+    from roost.runtime.clock import Clock
+    from roost.runtime.deciding import Deciding
 
 _A = TypeVar("_A")
 _R = TypeVar("_R")
@@ -53,13 +62,36 @@ def _machine_of(ad: ClassAd) -> str:
     return found if isinstance(found, str) else ""
 
 
+class AnswersDaemon(Protocol):
+    """What answers need of the central manager's daemon."""
+
+    administrators: frozenset[str]
+    lists: Access
+    bus: Bus
+    clock: Clock
+    lanes: Lanes
+    request_time_max_s: float
+    table: AdTable
+    matchmaker: Matchmaker
+    audit: CentralAudit
+    cell: PoolCell
+    deciding: Deciding
+    #: The last cycle, how long it took, and how many there were.
+    last: Plan | None
+    last_s: float
+    cycles: int
+
+    def want(self, wish: Wish) -> None:
+        """Have a cycle."""
+
+
 class CentralAnswers(RequestAnswers):
     """The requests that a central manager answers."""
 
     of = Daemon.CENTRAL
     database_remedy = "see log/central.log; decisions wait until the database is back"
 
-    def __init__(self, daemon: CentralDaemon) -> None:
+    def __init__(self, daemon: AnswersDaemon) -> None:
         super().__init__(daemon.bus)
         self._daemon = daemon
         self._table = daemon.table

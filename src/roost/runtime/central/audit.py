@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Coroutine, Iterable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Protocol
 
 from roost.config import Config, ConfigError
 from roost.config.in_force import configuration_record
@@ -17,13 +17,31 @@ from roost.wire import messages as m
 from roost.wire.audit import audit_data
 
 if TYPE_CHECKING:
-    from roost.runtime.central.daemon import CentralDaemon
+    import asyncio
+
+    from roost.runtime.bus.client import Bus
+    from roost.runtime.clock import Clock
+    from roost.runtime.role import RoleContext
+    from roost.wire.subjects import Subjects
+
+
+class AuditDaemon(Protocol):
+    """What the trail needs of the central manager's daemon."""
+
+    context: RoleContext
+    clock: Clock
+    started_at: float
+    bus: Bus
+    subjects: Subjects
+
+    def spawn(self, work: Coroutine[Any, Any, None], name: str | None = None) -> asyncio.Task[None]:
+        """Do something beside."""
 
 
 class CentralAudit:
     """See the module."""
 
-    def __init__(self, daemon: CentralDaemon, config: Config) -> None:
+    def __init__(self, daemon: AuditDaemon, config: Config) -> None:
         self._daemon = daemon
         self._config = config
         self._name = daemon.context.name

@@ -13,7 +13,7 @@ import logging
 import pwd
 import time
 from functools import lru_cache, partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from roost.base import records
 from roost.base.records import replace
@@ -45,9 +45,18 @@ from roost.wire.structs import read
 from roost.wire.verbs import ask_of
 
 if TYPE_CHECKING:
+    from collections.abc import Coroutine
+
+    from roost.collector.table import AdTable
     from roost.gridengine.pool.cycle import ActiveCell
     from roost.gridengine.pool.suspensions import Suspensions
-    from roost.runtime.central.daemon import CentralDaemon
+    from roost.negotiator.timing import CycleTimer
+    from roost.runtime.bus.client import Bus
+    from roost.runtime.central.bookings import Bookings
+    from roost.runtime.clock import Clock
+    from roost.runtime.deciding import Deciding
+    from roost.runtime.role import RoleContext
+    from roost.wire.subjects import Subjects
 
 _log = logging.getLogger("roost.cell")
 
@@ -61,10 +70,33 @@ USAGE_GAP_S: Final = 1.0
 _GROUPS_KEPT: Final = 4096
 
 
+class CellDaemon(Protocol):
+    """What the cell needs of the central manager's daemon."""
+
+    context: RoleContext
+    clock: Clock
+    bus: Bus
+    subjects: Subjects
+    table: AdTable
+    bookings: Bookings
+    deciding: Deciding
+    cycle_timer: CycleTimer
+    last: Plan | None
+
+    def want(self, wish: Wish) -> None:
+        """Have a cycle."""
+
+    def snapshot(self) -> Snapshot:
+        """The pool as it is now."""
+
+    def spawn(self, work: Coroutine[Any, Any, None]) -> object:
+        """Do something beside."""
+
+
 class PoolCell:
     """The cell of the pool, as far as the central manager has it."""
 
-    def __init__(self, daemon: CentralDaemon) -> None:
+    def __init__(self, daemon: CellDaemon) -> None:
         self._daemon = daemon
         #: Queue to the revision of its cell, and to the digest of the states that instances of it were given.
         self._kept: dict[str, tuple[int, str]] = {}

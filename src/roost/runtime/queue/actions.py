@@ -15,7 +15,7 @@ import itertools
 import time
 from collections import Counter
 from collections.abc import Collection, Iterator
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from roost.base.records import replace
 from roost.runtime.bus.budget import SIGN_OF_LIFE_S
@@ -27,7 +27,9 @@ from roost.wire.messages import Answer
 from roost.wire.requests.queue import ActedUpon
 
 if TYPE_CHECKING:
-    from roost.runtime.queue.daemon import ScheddDaemon
+    from roost.runtime.bus.client import Bus
+    from roost.runtime.queue.user_logs import UserLogs
+    from roost.schedd.queue import Queue
 
 #: Jobs of the first step of an action, and at most of any.
 JOBS_FIRST: Final = 200
@@ -88,10 +90,21 @@ class Tally:
         return Answer(ok=self._counts["ok"] > 0, data=done)
 
 
+class ActionsDaemon(Protocol):
+    """What actions need of the queue's daemon."""
+
+    bus: Bus
+    queue: Queue
+    logs: UserLogs
+
+    def feed(self, event: ev.Event) -> None:
+        """Have the core take an event."""
+
+
 class QueueActions:
     """The actions that are under way in one queue."""
 
-    def __init__(self, daemon: ScheddDaemon) -> None:
+    def __init__(self, daemon: ActionsDaemon) -> None:
         self._daemon = daemon
         self._numbers = itertools.count(1)
         #: Steps whose answer of the core is not on disk yet.

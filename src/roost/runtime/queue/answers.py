@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import msgspec
 
@@ -19,8 +19,8 @@ from roost.runtime.bus.job_rows import Rows, cluster_row, counts_of, projected
 from roost.runtime.bus.permission import refusal
 from roost.runtime.bus.request_answers import LATER, BadRequest, Later, RequestAnswers, expression
 from roost.runtime.queue.accounting_answers import search as search_accounting
-from roost.runtime.queue.actions import QueueActions, Selection
-from roost.runtime.queue.cell_answers import CellAnswers
+from roost.runtime.queue.actions import ActionsDaemon, QueueActions, Selection
+from roost.runtime.queue.cell_answers import CellAnswers, CellAnswersDaemon
 from roost.runtime.queue.past_jobs import PastJobs, shown_as
 from roost.schedd import events as ev
 from roost.schedd.book import Cluster
@@ -35,10 +35,26 @@ from roost.wire.requests import cell, queue
 from roost.wire.requests.verb import AdData, Daemon, Request, Verb
 
 if TYPE_CHECKING:
-    from roost.runtime.queue.daemon import ScheddDaemon
+    from roost.config.access import Access
+    from roost.runtime.bus.lanes import Lanes
+    from roost.runtime.queue.database_watch import DatabaseWatch
+    from roost.runtime.role import RoleContext
 
 #: Jobs whose rows are made, or which are looked at, between two looks at the clock.
 _TURN: Final = 50
+
+
+class AnswersDaemon(ActionsDaemon, CellAnswersDaemon, Protocol):
+    """What answers need of the queue's daemon, beside what actions and answers about the cell do."""
+
+    context: RoleContext
+    lists: Access
+    lanes: Lanes
+    watch: DatabaseWatch
+    request_time_max_s: float
+    unit_suffixes: bool
+    #: Key of a request in the core to the subject to answer on.
+    replies: dict[str, str]
 
 
 class QueueAnswers(RequestAnswers):
@@ -46,7 +62,7 @@ class QueueAnswers(RequestAnswers):
 
     of = Daemon.QUEUE
 
-    def __init__(self, daemon: ScheddDaemon) -> None:
+    def __init__(self, daemon: AnswersDaemon) -> None:
         super().__init__(daemon.bus)
         self._daemon = daemon
         self._numbers = itertools.count(1)

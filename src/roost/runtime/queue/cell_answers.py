@@ -7,8 +7,8 @@ change is made at a time; a change that was planned on another revision of the c
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
 from roost.base.records import replace
 from roost.classad import ClassAd
@@ -47,10 +47,18 @@ if TYPE_CHECKING:
     from roost.gridengine.problems import Refused
     from roost.model.cell_usage import UsageRules
     from roost.model.queue_context import QueueContext
+    from roost.runtime.clock import Clock
     from roost.runtime.queue.actions import Selection
-    from roost.runtime.queue.daemon import ScheddDaemon
+    from roost.runtime.queue.demands import Demands
+    from roost.runtime.queue.exported_files import ExportedFiles
+    from roost.runtime.queue.store import Noted, Store
     from roost.schedd.book import Cluster
+    from roost.schedd.events import Event
+    from roost.schedd.holder import QueueSettings
+    from roost.schedd.queue import Queue
     from roost.schedd.submit import ClusterPlan
+
+_T = TypeVar("_T")
 
 #: Problems of a refused change that an answer names.
 PROBLEMS_MAX: Final = 50
@@ -72,10 +80,33 @@ class NoSuchQueue(Exception):
     """The cell no longer has the queue that a job was to run in."""
 
 
+class CellAnswersDaemon(Protocol):
+    """What answers about the cell need of the queue's daemon."""
+
+    clock: Clock
+    settings: QueueSettings
+    store: Store
+    queue: Queue
+    copies: ExportedFiles
+    demands: Demands
+
+    def feed(self, event: Event) -> None:
+        """Have the core take an event."""
+
+    async def kept(self) -> None:
+        """Wait until what has happened so far is on disk."""
+
+    async def on_store(self, work: Callable[..., _T], *arguments: Any) -> _T:
+        """Do something with the database in its thread. Raises StoreError."""
+
+    def tell(self, noted: tuple[Noted, ...]) -> None:
+        """Have decisions told to the central manager."""
+
+
 class CellAnswers:
     """The requests about a pool's cell."""
 
-    def __init__(self, daemon: ScheddDaemon) -> None:
+    def __init__(self, daemon: CellAnswersDaemon) -> None:
         self._daemon = daemon
         self._one_at_a_time = asyncio.Lock()
         self._kept: KeptCell | None = None

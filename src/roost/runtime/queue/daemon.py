@@ -106,6 +106,8 @@ class ScheddDaemon:
         self._noted: deque[tuple[int, int]] = deque()
         self._told_of: list[int] = []
         self._wake = asyncio.Event()
+        #: Whether nothing is being written.
+        self._idle = True
         #: Steps taken, and those of them that are on disk.
         self._fed = 0
         self._kept = Progress()
@@ -289,8 +291,6 @@ class ScheddDaemon:
         task.add_done_callback(_finished)
         self._tasks.append(task)
         return task
-
-    _idle = True
 
     async def _commits(self) -> None:
         loop = asyncio.get_running_loop()
@@ -508,7 +508,7 @@ class ScheddDaemon:
     async def _serve(self, message: Message, sender: str, reply: str) -> None:
         try:
             if isinstance(message, m.AskTaskPlace):
-                answer: Message | None = await task_place(self, message, sender)
+                answer: Message | None = await task_place(self.queue, self.answers.cell.read_cell, message, sender)
             else:
                 answer = await self.spool.serve(message, self.queue, sender)
         except Exception as error:

@@ -10,8 +10,8 @@ import asyncio
 import bisect
 import itertools
 import logging
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Coroutine, Iterator
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import msgspec
 
@@ -22,8 +22,12 @@ from roost.wire import messages as m
 from roost.wire.ads import ad_data
 
 if TYPE_CHECKING:
-    from roost.runtime.queue.daemon import ScheddDaemon
+    from roost.runtime.clock import Clock
+    from roost.runtime.role import RoleContext
     from roost.schedd.idle import IdleGroup
+    from roost.schedd.queue import Queue
+    from roost.wire.messages import Message
+    from roost.wire.subjects import Subjects
 
 _log = logging.getLogger("roost.schedd")
 
@@ -56,10 +60,46 @@ _REQUEST_BYTES: Final = 200
 _SUBMITTER_BYTES: Final = 100
 
 
+class Sender(Protocol):
+    """What takes messages."""
+
+    async def send(self, subject: str, message: Message) -> None:
+        """Send a message to a subject."""
+
+
+class AddedAttributes(Protocol):
+    """What programs of SCHEDD_CRON_JOBLIST add to the queue's ad."""
+
+    #: The ad without them, which the programs are given.
+    ad: dict[str, Any]
+
+    def attributes(self) -> dict[str, Any]:
+        """What they add."""
+
+
+class DemandsDaemon(Protocol):
+    """What demands need of the queue's daemon."""
+
+    context: RoleContext
+    clock: Clock
+    started_at: float
+    subjects: Subjects
+    queue: Queue
+
+    @property
+    def bus(self) -> Sender: ...
+
+    @property
+    def cron(self) -> AddedAttributes: ...
+
+    def spawn(self, work: Coroutine[Any, Any, None]) -> object:
+        """Do something beside."""
+
+
 class Demands:
     """The words of one queue."""
 
-    def __init__(self, daemon: ScheddDaemon) -> None:
+    def __init__(self, daemon: DemandsDaemon) -> None:
         self._daemon = daemon
         self._offer: asyncio.TimerHandle | None = None
         self._offered_at = self._rest_s = 0.0

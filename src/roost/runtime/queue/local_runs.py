@@ -13,7 +13,7 @@ import asyncio
 import json
 import logging
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Protocol
 
 from roost.base.records import replace
 from roost.config import Config
@@ -29,8 +29,12 @@ from roost.wire.messages import Answer, Message
 from roost.wire.subjects import Subjects
 
 if TYPE_CHECKING:
+    from roost.runtime.clock import Clock
     from roost.runtime.node.daemon import NodeDaemon
-    from roost.runtime.queue.daemon import ScheddDaemon
+    from roost.runtime.queue.spool import Spool
+    from roost.runtime.role import RoleContext
+    from roost.schedd.holder import QueueSettings
+    from roost.schedd.queue import Queue
 
 _log = logging.getLogger("roost.schedd")
 
@@ -51,10 +55,26 @@ _SHARED: Final = (
 )
 
 
+class LocalRunsDaemon(Protocol):
+    """What jobs that run beside the queue need of its daemon."""
+
+    context: RoleContext
+    clock: Clock
+    settings: QueueSettings
+    queue: Queue
+    spool: Spool
+
+    def feed(self, event: ev.Event) -> None:
+        """Have the core take an event."""
+
+    def on_message(self, message: Message, sender: str, reply: str) -> None:
+        """Hear what a machine says."""
+
+
 class LocalRuns:
     """The jobs that run beside a queue."""
 
-    def __init__(self, daemon: ScheddDaemon, config: Config) -> None:
+    def __init__(self, daemon: LocalRunsDaemon, config: Config) -> None:
         self._daemon = daemon
         self._config = config
         self.name = local_name(daemon.context.name)
@@ -165,7 +185,7 @@ class LocalRuns:
 class InnerBus:
     """What a machine says to its queue, handed over without leaving the process."""
 
-    def __init__(self, daemon: ScheddDaemon, hear: Callable[[Message], None]) -> None:
+    def __init__(self, daemon: LocalRunsDaemon, hear: Callable[[Message], None]) -> None:
         self._daemon = daemon
         self._hear = hear
         self.subjects = Subjects("local")

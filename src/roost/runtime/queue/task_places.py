@@ -6,6 +6,7 @@ that has to be kept here: a queue that has started again answers as before.
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
 from roost.classad import ClassAd
@@ -14,21 +15,23 @@ from roost.wire.messages import AskTaskPlace, TaskPlace
 
 if TYPE_CHECKING:
     from roost.gridengine.cell import Cell
-    from roost.runtime.queue.daemon import ScheddDaemon
     from roost.schedd.claims import HeldClaim
+    from roost.schedd.queue import Queue
 
 
-async def task_place(daemon: ScheddDaemon, asked: AskTaskPlace, sender: str) -> TaskPlace:
+async def task_place(
+    queue: Queue, read_cell: Callable[[], Awaitable[Cell]], asked: AskTaskPlace, sender: str
+) -> TaskPlace:
     """Where tasks of a run are started on a host; only the machine of the run may ask."""
     from roost.runtime.queue.spool import job_of
 
-    job = job_of(asked.run, daemon.queue, sender)
+    job = job_of(asked.run, queue, sender)
     task = None if job is None else job.ad.get(TASK)
-    claim = None if job is None else daemon.queue.holder.claims.get(job.claim_id)
+    claim = None if job is None else queue.holder.claims.get(job.claim_id)
     if job is None or claim is None or not isinstance(task, ClassAd):
         return TaskPlace(error=f"received task belongs to job {asked.run.partition('.')[0]} but that job is not here")
     claims = [claim] if claim.gang is None else claim.gang.claims
-    return place_of(await daemon.answers.cell.read_cell(), task, claims, claim, asked.host)
+    return place_of(await read_cell(), task, claims, claim, asked.host)
 
 
 def place_of(cell: Cell, task: ClassAd, claims: list[HeldClaim], master: HeldClaim, host: str) -> TaskPlace:
