@@ -11,7 +11,7 @@ import pytest
 from roost.config import ConfigError, MemoryHost, load_text
 from roost.runtime.daemon_log import LOGS_KEPT
 from roost.runtime.home import Home
-from roost.runtime.log_settings import BadLog, LogSettings, log_as, log_settings
+from roost.runtime.log_settings import PARTS, BadLog, LogSettings, PartSettings, log_as, log_problems, log_settings
 
 
 @pytest.fixture
@@ -28,6 +28,13 @@ def root() -> Iterator[logging.Logger]:
     before, level = list(logger.handlers), logger.level
     logger.handlers[:] = []
     yield logger
+    for name in (name for parts in PARTS.values() for names in parts.values() for name in names):
+        part = logging.getLogger(name)
+        for each in list(part.handlers):
+            part.removeHandler(each)
+            each.close()
+        part.propagate = True
+        part.setLevel(logging.NOTSET)
     for each in logger.handlers:
         each.close()
     logger.handlers[:] = before
@@ -39,8 +46,10 @@ def settings(text: str, home: Home, role: str = "node") -> LogSettings:
 
 
 def test_nothing_configured_is_a_file_in_the_state_directory(home: Home) -> None:
+    size = 10 * 1024**2
+    starters = PartSettings(name="STARTER", path=None, bytes_max=size, kept=LOGS_KEPT, level=logging.INFO)
     assert settings("", home) == LogSettings(
-        path=home.log / "node.log", bytes_max=10 * 1024**2, kept=LOGS_KEPT, level=logging.INFO
+        path=home.log / "node.log", bytes_max=size, kept=LOGS_KEPT, level=logging.INFO, parts=(starters,)
     )
 
 
@@ -97,6 +106,75 @@ def test_a_place_that_cannot_be_written_is_named(home: Home, tmp_path: Path, roo
     (tmp_path / "file").write_text("")
     with pytest.raises(BadLog, match="STARTD_LOG: cannot write"):
         log_as(settings(f"STARTD_LOG = {tmp_path / 'file' / 'x'}", home), home, "node")
+
+
+def test_a_part_of_a_daemon_has_a_log_of_its_own_while_it_is_configured(
+    home: Home, tmp_path: Path, root: logging.Logger
+) -> None:
+    path = tmp_path / "new" / "NegotiatorLog"
+    central, matchmaker = logging.getLogger("roost.central"), logging.getLogger("roost.matchmaker")
+    defrag, main, link = logging.getLogger("roost.defrag"), home.log / "central.log", home.log / "negotiator.log"
+    own = f"NEGOTIATOR_LOG = {path}\nMAX_NEGOTIATOR_LOG = 10000\nMAX_NUM_NEGOTIATOR_LOG = 1"
+    log_as(settings(own, home, "central"), home, "central")
+    central.info("of the collector")
+    defrag.info("of a drain")
+    matchmaker.info("of a cycle")
+    assert [line.split(": ", 1)[1] for line in path.read_text().splitlines()] == ["of a cycle"]
+    assert link.resolve() == path
+    assert [line.split(": ", 1)[1] for line in main.read_text().splitlines()] == ["of the collector", "of a drain"]
+    for number in range(1000):
+        matchmaker.info("line %d of %s", number, "x" * 40)
+    assert sorted(each.name for each in path.parent.iterdir()) == ["NegotiatorLog", "NegotiatorLog.1"]
+    log_as(settings("", home, "central"), home, "central")
+    matchmaker.info("of a later cycle")
+    assert main.read_text().splitlines()[-1].endswith("roost.matchmaker: of a later cycle")
+    assert not link.is_symlink()
+    assert "later" not in path.read_text()
+
+
+def test_a_part_may_log_where_its_daemon_does_and_two_parts_together(
+    home: Home, tmp_path: Path, root: logging.Logger
+) -> None:
+    both, together = tmp_path / "central", tmp_path / "parts"
+    log_as(settings(f"COLLECTOR_LOG = {both}\nNEGOTIATOR_LOG = {both}", home, "central"), home, "central")
+    logging.getLogger("roost.matchmaker").info("once")
+    assert both.read_text().count("once") == 1
+    log_as(settings(f"DEFRAG_LOG = {together}\nNEGOTIATOR_LOG = {together}", home, "central"), home, "central")
+    logging.getLogger("roost.matchmaker").info("a cycle")
+    logging.getLogger("roost.defrag").info("a drain")
+    assert [line.rpartition(": ")[2] for line in together.read_text().splitlines()] == ["a cycle", "a drain"]
+
+
+@pytest.mark.parametrize(
+    ("text", "of_daemon", "of_part"),
+    [
+        ("", False, False),
+        ("STARTER_DEBUG = D_FULLDEBUG", False, True),
+        ("STARTD_DEBUG = D_FULLDEBUG", True, True),
+        ("STARTER_DEBUG = D_JOB\nALL_DEBUG = D_ALL", True, True),
+        ("NEGOTIATOR_DEBUG = D_FULLDEBUG", False, False),
+    ],
+)
+def test_the_categories_of_a_part_are_added_to_those_of_its_daemon(
+    text: str, of_daemon: bool, of_part: bool, home: Home, root: logging.Logger
+) -> None:
+    log_as(settings(text, home), home, "node")
+    logging.getLogger("roost.node").debug("of the machine")
+    logging.getLogger("roost.starter").debug("of a starter")
+    found = (home.log / "node.log").read_text()
+    assert ("of the machine" in found, "of a starter" in found) == (of_daemon, of_part)
+
+
+def test_what_makes_no_sense_of_a_part_is_told_too(home: Home, tmp_path: Path, root: logging.Logger) -> None:
+    config = load_text("NEGOTIATOR_DEBUG = D_MATHC\nNEGOTIATOR_LOG = x\nMAX_DEFRAG_LOG = 3 pb\n", MemoryHost())
+    assert [each.message for each in log_problems(config, "central")] == [
+        "NEGOTIATOR_DEBUG: D_MATHC is not a log category",
+        "NEGOTIATOR_LOG: x is not an absolute path",
+        "MAX_DEFRAG_LOG: 3 pb is not a size",
+    ]
+    (tmp_path / "file").write_text("")
+    with pytest.raises(BadLog, match="STARTER_LOG: cannot write"):
+        log_as(settings(f"STARTER_LOG = {tmp_path / 'file' / 'x'}", home), home, "node")
 
 
 @pytest.mark.parametrize(

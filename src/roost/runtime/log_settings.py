@@ -1,8 +1,12 @@
 """Where a daemon logs, how much, and how long: <DAEMON>_LOG, MAX_<DAEMON>_LOG, MAX_NUM_<DAEMON>_LOG, <DAEMON>_DEBUG.
 
-A daemon of Roost is called after the first of HTCondor's that it stands for: COLLECTOR (with the negotiator and
-defragmentation), SCHEDD, STARTD (with the starters). Its log is ``log/<role>.log`` in the state directory; if it is
-elsewhere, that name is a link to it, by which people and commands find it.
+A daemon of Roost is called after the first of HTCondor's that it stands for: COLLECTOR, SCHEDD, STARTD. Its log is
+``log/<role>.log`` in the state directory; if it is elsewhere, that name is a link to it, by which people and commands
+find it.
+
+Others of HTCondor's daemons are parts of these (`PARTS`): the negotiator and defragmentation of the central manager,
+the starters of a machine's daemon. A part logs with its daemon, unless it has a log of its own (NEGOTIATOR_LOG); then
+``log/negotiator.log`` is a link to that. What a part says is chosen by its own categories and by its daemon's.
 
 A log has two levels. D_FULLDEBUG, D_ALL, D_ANY, or a category with ``:2`` ask for all that there is to say. D_LOAD (and
 D_ALL, D_ANY) adds loads and idle times to the log of an execute machine, whatever the level.
@@ -14,7 +18,7 @@ import contextlib
 import logging
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
@@ -27,6 +31,11 @@ from roost.runtime.home import Home
 
 #: Role to the name of the daemon in knobs.
 DAEMONS: Final = {"central": "COLLECTOR", "schedd": "SCHEDD", "node": "STARTD"}
+#: Role to the parts of its daemon that HTCondor has daemons for, and the loggers of each.
+PARTS: Final[Mapping[str, Mapping[str, tuple[str, ...]]]] = {
+    "central": {"NEGOTIATOR": ("roost.matchmaker", "roost.cell"), "DEFRAG": ("roost.defrag",)},
+    "node": {"STARTER": ("roost.starter", "roost.hooks")},
+}
 #: The logger of loads and idle times.
 LOADS: Final = "roost.node.load"
 #: Units of sizes, in lower case, without a final b.
@@ -63,6 +72,19 @@ class BadLog(Exception):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PartSettings:
+    """How a part of a daemon logs."""
+
+    #: Its name in knobs.
+    name: str
+    #: None for the daemon's log.
+    path: Path | None
+    bytes_max: int
+    kept: int
+    level: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LogSettings:
     """How a daemon logs."""
 
@@ -70,6 +92,7 @@ class LogSettings:
     bytes_max: int
     kept: int
     level: int
+    parts: tuple[PartSettings, ...] = ()
     #: D_LOAD: the loads and idle times of machine and slots at each look at the sensors.
     loads: bool = False
 
@@ -77,19 +100,39 @@ class LogSettings:
 def log_settings(config: Config, home: Home, role: str) -> LogSettings:
     """The settings of a daemon. Raises ConfigError."""
     daemon = DAEMONS[role]
+    path = _path(config, daemon) or home.log / f"{role}.log"
     return LogSettings(
-        path=_path(config, daemon) or home.log / f"{role}.log",
+        path=path,
         bytes_max=_bytes_max(config, daemon),
         kept=config.get_int(f"MAX_NUM_{daemon}_LOG", LOGS_KEPT, subsys=daemon),
         level=_level(config, daemon),
+        parts=tuple(_part(config, daemon, part, path) for part in PARTS.get(role, ())),
         loads=any(word.partition(":")[0] in ("D_LOAD", "D_ALL", "D_ANY") for word in _categories(config, daemon)),
     )
 
 
+def _part(config: Config, daemon: str, part: str, path: Path) -> PartSettings:
+    """The settings of a part of a daemon that logs to `path`."""
+    own = _path(config, part)
+    return PartSettings(
+        name=part,
+        path=None if own == path else own,
+        bytes_max=_bytes_max(config, part),
+        kept=config.get_int(f"MAX_NUM_{part}_LOG", LOGS_KEPT, subsys=part),
+        level=min(_level(config, daemon), _level(config, part)),
+    )
+
+
 def log_problems(config: Config, role: str) -> Iterator[Diagnostic]:
-    """Yield what is wrong with the settings of a daemon. Raises ConfigError for others."""
+    """Yield what is wrong with the settings of a daemon and its parts. Raises ConfigError for others."""
     daemon = DAEMONS[role]
-    for knob in ("ALL_DEBUG", f"{daemon}_DEBUG"):
+    yield from _problems(config, daemon, ("ALL_DEBUG", f"{daemon}_DEBUG"))
+    for part in PARTS.get(role, ()):
+        yield from _problems(config, part, (f"{part}_DEBUG",))
+
+
+def _problems(config: Config, daemon: str, debugs: tuple[str, ...]) -> Iterator[Diagnostic]:
+    for knob in debugs:
         for word in _words(config, knob, daemon):
             name = word.lstrip("-").partition(":")[0].removeprefix("D_")
             if name and name not in CATEGORIES:
@@ -112,16 +155,47 @@ def log_as(settings: LogSettings, home: Home, role: str) -> None:
     root = logging.getLogger()
     root.setLevel(settings.level)
     logging.getLogger(LOADS).setLevel(logging.DEBUG if settings.loads else logging.INFO)
+    log = _opened(DAEMONS[role], settings.path, settings.bytes_max, settings.kept)
+    own: dict[Path, DaemonLog] = {}
     try:
-        settings.path.parent.mkdir(mode=0o755, parents=True, exist_ok=True)
-        log = DaemonLog(settings.path, settings.bytes_max, settings.kept)
-    except OSError as error:
-        raise BadLog(f"{DAEMONS[role]}_LOG: cannot write {settings.path}: {error.strerror}") from None
-    for old in list(root.handlers):
-        root.removeHandler(old)
-        old.close()
-    root.addHandler(log)
+        for part in settings.parts:
+            if part.path is not None and part.path not in own:
+                own[part.path] = _opened(part.name, part.path, part.bytes_max, part.kept)
+    except BadLog:
+        for each in (log, *own.values()):
+            each.close()
+        raise
+    _hand_over(root, log)
     _link(home.log / f"{role}.log", settings.path)
+    for part in settings.parts:
+        for name in PARTS[role][part.name]:
+            logger = logging.getLogger(name)
+            logger.setLevel(part.level)
+            logger.propagate = part.path is None
+            _hand_over(logger, None if part.path is None else own[part.path])
+        usual = home.log / f"{part.name.lower()}.log"
+        if part.path is not None:
+            _link(usual, part.path)
+        elif usual.is_symlink():
+            usual.unlink()
+
+
+def _opened(name: str, path: Path, bytes_max: int, kept: int) -> DaemonLog:
+    """The log of a daemon or part. Raises BadLog if it cannot be written."""
+    try:
+        path.parent.mkdir(mode=0o755, parents=True, exist_ok=True)
+        return DaemonLog(path, bytes_max, kept)
+    except OSError as error:
+        raise BadLog(f"{name}_LOG: cannot write {path}: {error.strerror}") from None
+
+
+def _hand_over(logger: logging.Logger, log: logging.Handler | None) -> None:
+    """Let a logger write to a log and to no other; to none of its own for None."""
+    for old in list(logger.handlers):
+        logger.removeHandler(old)
+        old.close()
+    if log is not None:
+        logger.addHandler(log)
 
 
 def _link(usual: Path, path: Path) -> None:

@@ -18,7 +18,8 @@ OPTIONS: Final = (
 )  # fmt: skip
 _LOGS: Final = {
     "MASTER": "master.log", "SCHEDD": "schedd.log", "SHADOW": "schedd.log", "STARTD": "node.log", "STARTER": "node.log",
-    "COLLECTOR": "central.log", "NEGOTIATOR": "central.log", "STARTD_HISTORY": "transitions.jsonl",
+    "COLLECTOR": "central.log", "NEGOTIATOR": "central.log", "DEFRAG": "central.log",
+    "STARTD_HISTORY": "transitions.jsonl",
 }  # fmt: skip
 _PIECE: Final = 1 << 16
 
@@ -34,8 +35,10 @@ def run(name: str, arguments: list[str]) -> int:
     file = _LOGS.get(subsystem.upper())
     if file is None:
         raise ToolError(f"Couldn't fetch log: unknown subsystem {subsystem}; known are {', '.join(_LOGS)}")
-    # A log that is elsewhere is linked to from here.
-    path = (Home.find(None).log / file).resolve()
+    # A log that is elsewhere is linked to from here, as is that of a part of a daemon that has one of its own.
+    logs = Home.find(None).log
+    own = logs / f"{subsystem.lower()}.log"
+    path = (own if own.is_symlink() else logs / file).resolve()
     if extension:
         path = path.with_name(f"{path.name}.{'1' if extension == 'old' else extension}")
     try:

@@ -52,7 +52,6 @@ KNOBS: tuple[Knob, ...] = (
     _defrag("DEFRAG_DRAINING_SCHEDULE", KnobType.STRING, "graceful", "How machines are drained.", words=("graceful", "quick", "fast")),
     _defrag("DEFRAG_SCHEDULE", KnobType.STRING, None, "Older name of DEFRAG_DRAINING_SCHEDULE.", words=("graceful", "quick", "fast")),
     _defrag("DEFRAG_NAME", KnobType.STRING, None, "Name of the daemon."),
-    _defrag("DEFRAG_LOG", KnobType.PATH, "$(LOG)/DefragLog", "Log file of the daemon.", unread=Unread("The daemon logs in COLLECTOR_LOG.")),
     _roost("NATS_SERVERS", KnobType.LIST, None, "Message servers of the pool; unset starts one of its own."),
     _roost("NATS_CREDENTIALS", KnobType.PATH, None, "File with the credentials for the message servers: a JSON object with user and password, or with one such object for each of central, schedd, node and client."),
     _roost("ROOST_USERS", KnobType.LIST, None, "Users of this machine who may use the pool, where root runs it."),

@@ -14,7 +14,9 @@ _E = Severity.ERROR
 _N = Severity.NOTE
 
 _BY_CREDENTIALS = "Daemons are admitted by their credentials with the message servers: NATS_CREDENTIALS."
-_ONE_LOG = "COLLECTOR_LOG has what the negotiator and defragmentation log, too, STARTD_LOG what starters, SCHEDD_LOG what shadows do; the master's is log/master.log."
+_NO_LOG = "No daemon of Roost has that name. COLLECTOR_LOG, SCHEDD_LOG and STARTD_LOG are the logs of its daemons, NEGOTIATOR_LOG, DEFRAG_LOG and STARTER_LOG those of parts of them."
+_NO_SHADOWS = "The queue does the work of shadows, and SCHEDD_LOG has what it logs about that."
+_MASTER_PRINTS = "The master prints its few lines: where roost up runs, or to log/master.log with --detach."
 
 # One row a line, however long: it is a table.
 # fmt: off
@@ -59,10 +61,18 @@ KNOBS: tuple[Knob, ...] = (
         _k(f"MAX_NUM_{daemon}_LOG", KnobType.INTEGER, "2", "Number of rotated log files of this daemon that are kept.", subsystem=daemon, low=0, high=1000, read_by="runtime.log_settings"),
     )),
     _k("MAX_DEFAULT_LOG", KnobType.STRING, "10 Mb", "Size at which a daemon's log is rotated unless it has its own: bytes, or with a unit of Kb, Mb, Gb or Tb; 0 for never.", read_by="runtime.log_settings"),
-    _k("<SUBSYS>_DEBUG", KnobType.LIST, None, "Log categories of other daemons.", unread=Unread(_ONE_LOG, _N)),
-    _k("MAX_NUM_<SUBSYS>_LOG", KnobType.INTEGER, "1", "Number of rotated log files kept of other daemons.", low=0, unread=Unread(_ONE_LOG, _N)),
-    _k("MAX_<SUBSYS>_LOG", KnobType.STRING, None, "Size at which the log file of another daemon is rotated.", unread=Unread(_ONE_LOG, _N)),
-    _k("<SUBSYS>_LOG", KnobType.PATH, None, "Log file of another daemon.", reload=Reload.RESTART, unread=Unread(_ONE_LOG, _N)),
+    *(row for part, what, daemon in (("NEGOTIATOR", "the matchmaker, and of the scheduling run of a Grid Engine cell", "COLLECTOR"), ("DEFRAG", "defragmentation", "COLLECTOR"), ("STARTER", "starters and of the hooks of jobs, of all slots", "STARTD")) for row in (
+        _k(f"{part}_DEBUG", KnobType.LIST, None, f"Log categories of {what}, beside {daemon}_DEBUG and ALL_DEBUG.", subsystem=part, read_by="runtime.log_settings"),
+        _k(f"{part}_LOG", KnobType.PATH, None, f"Log file of {what}, an absolute path; unset is that of {daemon}_LOG.", subsystem=part, read_by="runtime.log_settings"),
+        _k(f"MAX_{part}_LOG", KnobType.STRING, None, f"Size at which {part}_LOG is rotated, such as `10 Mb`; 0 for never, unset is MAX_DEFAULT_LOG.", subsystem=part, read_by="runtime.log_settings"),
+        _k(f"MAX_NUM_{part}_LOG", KnobType.INTEGER, "2", f"Number of rotated files of {part}_LOG that are kept.", subsystem=part, low=0, high=1000, read_by="runtime.log_settings"),
+    )),
+    *(row for daemon, what, why in (("SHADOW", "the shadows", _NO_SHADOWS), ("MASTER", "the master", _MASTER_PRINTS), ("<SUBSYS>", "another daemon", _NO_LOG)) for row in (
+        _k(f"{daemon}_DEBUG", KnobType.LIST, None, f"Log categories of {what}.", unread=Unread(why, _N)),
+        _k(f"MAX_NUM_{daemon}_LOG", KnobType.INTEGER, "1", f"Number of rotated log files kept of {what}.", low=0, unread=Unread(why, _N)),
+        _k(f"MAX_{daemon}_LOG", KnobType.STRING, None, f"Size at which the log file of {what} is rotated.", unread=Unread(why, _N)),
+        _k(f"{daemon}_LOG", KnobType.PATH, None, f"Log file of {what}.", reload=Reload.RESTART, unread=Unread(why, _N)),
+    )),
     _k("<SUBSYS>_ATTRS", KnobType.LIST, None, "Names of macros published in that daemon's ad.", unread=Unread("Only the ads of slots take attributes from the configuration, by STARTD_ATTRS.")),
     _k("<SUBSYS>_EXPRS", KnobType.LIST, None, "Older name of <SUBSYS>_ATTRS.", unread=Unread("Only the ads of slots take attributes from the configuration, by STARTD_ATTRS.")),
     *(row for level, deed in (("READ", "ask for ads, jobs and decisions"), ("WRITE", "submit jobs and act on their own"), ("ADMINISTRATOR", "act on all jobs, drain machines and change priorities")) for row in (

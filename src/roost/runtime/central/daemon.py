@@ -48,6 +48,7 @@ from roost.wire.messages import Message
 from roost.wire.parts import in_parts
 
 _log = logging.getLogger("roost.central")
+_matchmaker_log = logging.getLogger("roost.matchmaker")
 
 _M = TypeVar("_M", bound=Message)
 
@@ -326,7 +327,9 @@ class CentralDaemon:
         try:
             await self._cycle()
         except Exception as error:
-            _log.exception("internal error: the matchmaking cycle failed; the next one is at its usual interval")
+            _matchmaker_log.exception(
+                "internal error: the matchmaking cycle failed; the next one is at its usual interval"
+            )
             self.matchmaker.forget()
             # Whatever it gave may not have been told.
             self.bookings.all_lost()
@@ -410,7 +413,7 @@ class CentralDaemon:
                 await self.cell.suspend(plan)
             self.audit.record(self.matchmaker.decisions(plan, snapshot))
         if plan.matches:
-            _log.info("cycle %d: %s in %.1f ms", self.cycles, dict(plan.record), self.last_s * 1000)
+            _matchmaker_log.info("cycle %d: %s in %.1f ms", self.cycles, dict(plan.record), self.last_s * 1000)
 
     def snapshot(self) -> Snapshot:
         """The pool as a cycle that begins now sees it."""
@@ -463,7 +466,7 @@ class CentralDaemon:
         for match in plan.matches:
             self.bookings.promise(match, now)
             cause = bracketed(causes.get((match.schedd, match.job), ""))
-            _log.info(
+            _matchmaker_log.info(
                 "%s is matched with %s for job %s or one like it%s", match.slot, match.submitter, match.job, cause
             )
             by_queue.setdefault(match.schedd, []).append(

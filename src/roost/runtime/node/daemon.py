@@ -78,6 +78,7 @@ from roost.wire.audit import audit_data
 from roost.wire.messages import Message
 
 _log = logging.getLogger("roost.node")
+_starter_log = logging.getLogger("roost.starter")
 
 #: How long hooks that still run at the daemon's end may take to be gone, s.
 HOOKS_END_S: Final = 10.0
@@ -471,7 +472,7 @@ class NodeDaemon:
             if isinstance(effect, ReportExit):
                 self.transition_log.note_exit(slot.name, effect.report)
         for each in taken.transitions:
-            _log.debug("%s %s: %s -> %s (%s)", slot.name, slot.run_name, each.source, each.target, each.reason)
+            _starter_log.debug("%s %s: %s -> %s (%s)", slot.name, slot.run_name, each.source, each.target, each.reason)
             if is_starter_eviction(each):
                 self.transition_log.note_starter(slot.plan.id.number, slot.state, starter.state.job_ad, each)
             place = self._place_of(each.decision, slot)

@@ -35,7 +35,7 @@ from roost.runtime.files.transfer import (
 from roost.wire.codec import as_text
 from roost.wire.messages import Answer, AskFiles, FilePart, Files, FileTaken, GetFile, Message, OutputDone, PutFile
 
-_log = logging.getLogger("roost.node")
+_log = logging.getLogger("roost.starter")
 
 #: How long an answer is waited for before the message is sent again, and the longest pause before that, s.
 ANSWER_S: Final = 15.0

@@ -61,7 +61,7 @@ from roost.starter.queue_environment import tmpdir_name
 from roost.starter.starter_state import StarterState
 from roost.starter.transfer_plan import moves_files
 
-_log = logging.getLogger("roost.node")
+_log = logging.getLogger("roost.starter")
 
 
 #: Errors of a disk without room.

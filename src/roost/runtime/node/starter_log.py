@@ -23,7 +23,7 @@ from roost.schedd.event_log.parts import Bill
 if TYPE_CHECKING:
     from roost.runtime.node.runner import Runner
 
-_log = logging.getLogger("roost.node")
+_log = logging.getLogger("roost.starter")
 
 
 def log_path(runner: Runner) -> Path | None:
