@@ -71,17 +71,26 @@ class _Withheld:
         #: Slot to the claim that it offers, where slots are not seen at once.
         self._offered: dict[str, str] = {}
         self._unseen: set[str] = set()
+        #: Those among them that are free because a job has left.
+        self._left: set[str] = set()
 
     def __contains__(self, claim_id: object) -> bool:
         return claim_id in self._promised or claim_id in self._unseen
 
-    def offers(self, slot: str, claim_id: str) -> bool:
+    @property
+    def awaits(self) -> bool:
+        """Whether the ad of a slot is still to come that a job has just left."""
+        return bool(self._left)
+
+    def offers(self, slot: str, claim_id: str, *, free: bool) -> bool:
         """A slot has a claim to give; whether it is another one than before, which the matchmaker has not seen."""
         before, self._offered[slot] = self._offered.get(slot, ""), claim_id
-        self._unseen.discard(before)
+        self.see(before)
         if before == claim_id:
             return False
         self._unseen.add(claim_id)
+        if before and free:
+            self._left.add(claim_id)
         return True
 
     def is_unseen(self, claim_id: str) -> bool:
@@ -91,6 +100,7 @@ class _Withheld:
     def see(self, claim_id: str) -> None:
         """The slot's ad is there."""
         self._unseen.discard(claim_id)
+        self._left.discard(claim_id)
 
 
 class Negotiation:
@@ -119,6 +129,8 @@ class Negotiation:
         self.informs = informs
         #: A cycle follows whatever happens, as in a real pool, and slots are seen when their ads have come.
         self.eager = eager
+        #: Since when cycles wait for slots that jobs have just left; None while none does.
+        self._unseen_since: float | None = None
         #: Pairs of a request and a slot that were looked at.
         self.evaluations = 0
         self.accounts = Accounts()
@@ -224,7 +236,7 @@ class Negotiation:
             return
         # Whoever has left a slot is not charged for it any more.
         self._turns = -1
-        if self._withheld.offers(slot.plan.name, claim_id := slot.state.offered.text):
+        if self._withheld.offers(slot.plan.name, claim_id := slot.state.offered.text, free=is_free(slot)):
             self.engine.at(self.engine.now + SEEN_S, lambda _: self._see(claim_id), RANK_CYCLE)
 
     def _see(self, claim_id: str) -> None:
@@ -258,6 +270,9 @@ class Negotiation:
             return
         if self._left and self._awaits_slots(now):
             return
+        if self._withheld.awaits and self._awaits_sight(now):
+            return
+        self._unseen_since = None
         for machine in self._divided:
             if machine.alive:
                 self.slot_source.catch_up(machine)
@@ -297,6 +312,16 @@ class Negotiation:
             return True
         self._left.clear()
         self._waits_since = None
+        return False
+
+    def _awaits_sight(self, now: float) -> bool:
+        """Whether a cycle waits for slots that jobs have just left: what these had is free once the slots are."""
+        if self._unseen_since is None:
+            self._unseen_since = now
+        if now < self._unseen_since + SEEN_S:
+            # As soon as they are seen, another cycle follows.
+            return True
+        self._unseen_since = None
         return False
 
     def _is_unheard(self, slot: Slot, claim_id: str) -> bool:
