@@ -259,7 +259,8 @@ def _now() -> float:
 
 
 def _clear(record: Path, sandbox: Sandbox | None) -> None:
-    record.unlink(missing_ok=True)
+    with contextlib.suppress(OSError):
+        record.unlink(missing_ok=True)
     problem = "" if sandbox is None else sandbox.remove()
     if problem:
         _log.warning("%s", problem)

@@ -71,6 +71,9 @@ def remove_tmpdir(listed: Path) -> str:
     path = tmpdir_of(listed)
     # Its user owns it, and may have put a link in its place: nothing here may follow one.
     text = "" if path is None else remove_tree(path)
-    if not text:
-        listed.unlink(missing_ok=True)
+    try:
+        if not text:
+            listed.unlink(missing_ok=True)
+    except OSError as problem:
+        return f"{listed} cannot be removed: {problem.strerror}"
     return text

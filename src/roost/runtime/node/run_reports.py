@@ -48,6 +48,8 @@ class Reports:
         self._open: set[str] = set()
         #: Runs of which it could not be written down what they are, and why.
         self._unkept: dict[str, str] = {}
+        #: The first lines of records, as far as they could not be written.
+        self._tickets: dict[str, bytes] = {}
         #: Records that could not be read at the start, and why.
         self._unreadable: dict[Path, str] = {}
         self._none = asyncio.Event()
@@ -66,8 +68,11 @@ class Reports:
                 continue
             run = record.ticket.get("run") or next((key.rpartition("/")[0] or key for key in record.keys), "")
             if not run or self.record(run) != path:
-                _log.error("%s does not belong to a run: removed", path)
-                path.unlink(missing_ok=True)
+                try:
+                    path.unlink(missing_ok=True)
+                    _log.error("%s does not belong to a run: removed", path)
+                except OSError as error:
+                    _log.error("%s does not belong to a run, and cannot be removed: %s", path, error.strerror)
                 continue
             found[run] = record
             if record.report is not None:
@@ -104,12 +109,19 @@ class Reports:
         """A run begins; so its end can be told whatever else is lost."""
         self._open.add(run)
         ticket = {"run": run, "schedd": schedd, "claim_id": claim_id, "slot": slot}
-        with contextlib.suppress(OSError):
-            self._add(run, msgspec.json.encode({"ticket": ticket}))
+        line = msgspec.json.encode({"ticket": ticket})
+        try:
+            self._add(run, line)
+        except OSError:
+            # No program is started before it is there.
+            self._tickets[run] = line
 
     def begins_program(self, run: str, record: dict[str, Any]) -> None:
         """The program of a run is about to be started: what slot and starter are, for a daemon that comes later."""
         try:
+            if run in self._tickets:
+                self._add(run, self._tickets[run])
+                del self._tickets[run]
             self._add(run, msgspec.json.encode(record))
             self._unkept.pop(run, None)
         except OSError as error:
@@ -127,6 +139,7 @@ class Reports:
         """Nothing more is done for a run."""
         self._open.discard(run)
         self._unkept.pop(run, None)
+        self._tickets.pop(run, None)
         if run not in self._waiting:
             self._remove(run)
 

@@ -623,7 +623,9 @@ class Runner:
         """The starter is done: nothing is kept but what queues have not heard."""
         self.forget()
         if self.moved:
-            self._baseline_path.unlink(missing_ok=True)
+            # One that stays is removed at the daemon's next start.
+            with contextlib.suppress(OSError):
+                self._baseline_path.unlink(missing_ok=True)
         if self.tasks is not None:
             self.tasks.done()
         self.around.done()

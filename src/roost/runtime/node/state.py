@@ -78,7 +78,9 @@ class NodeState:
         self._boot = boot_id()
         #: What slots share, as it was written last, but for what changes at every poll.
         self._shared: object = None
-        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        # What cannot be made now is tried again at each poll (`restore`).
+        with contextlib.suppress(OSError):
+            directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._dirty: set[str] = set()
         self._written: dict[str, _Written] = {}
         self._soon: asyncio.TimerHandle | None = None

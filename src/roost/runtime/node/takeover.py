@@ -11,6 +11,7 @@ run again.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
@@ -157,12 +158,10 @@ def _report(run: str, ticket: Mapping[str, str], end: ProcessEnd | None, began: 
 async def _clear(daemon: NodeDaemon, kept: set[str], of_tasks: set[str]) -> None:
     """Nothing of other runs is to be left."""
     home = daemon.context.home
-    for listed in home.jobs.glob(f"*{BASELINE}"):
+    for listed in (*home.jobs.glob(f"*{BASELINE}"), *home.jobs.glob(f"*{SLAVES}")):
         if listed.stem not in kept:
-            listed.unlink(missing_ok=True)
-    for listed in home.jobs.glob(f"*{SLAVES}"):
-        if listed.stem not in kept:
-            listed.unlink(missing_ok=True)
+            with contextlib.suppress(OSError):
+                listed.unlink(missing_ok=True)
     for listed in home.jobs.glob(f"*{LISTED}"):
         if listed.stem not in kept and (problem := await asyncio.to_thread(remove_tmpdir, listed)):
             _log.warning("%s", problem)
