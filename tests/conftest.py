@@ -8,7 +8,11 @@ what it draws, so that in each order of the tests, and in each worker, the examp
 """
 
 import os
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
 
+import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis.internal.conjecture import providers
 
@@ -23,3 +27,16 @@ os.environ.pop("COLUMNS", None)
 if not os.environ.get("ROOST_EXPLORE") and hasattr(providers, "_get_local_constants"):
     # There is no setting for it, and releases without it have nothing to leave out.
     providers._get_local_constants = lambda: providers._local_constants
+
+
+@pytest.fixture
+def open_path() -> Iterator[Path]:
+    """A directory to which other users find the way.
+
+    The directory above every `tmp_path` of a user is closed to others by each pytest that starts, so a test that opened
+    it would fail whenever tests are started elsewhere on the machine.
+    """
+    with tempfile.TemporaryDirectory(prefix="roost-test-", ignore_cleanup_errors=True) as name:
+        found = Path(name).resolve()
+        found.chmod(0o711)
+        yield found

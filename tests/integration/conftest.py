@@ -25,12 +25,13 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pool]:
 
 
 @pytest.fixture
-def start(tmp_path: Path) -> Iterator[Callable[..., Pool]]:
-    """Start pools of one's own."""
+def start(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Callable[..., Pool]]:
+    """Start pools of one's own; in `open_path` for a test that has one."""
+    place: Path = request.getfixturevalue("open_path") if "open_path" in request.fixturenames else tmp_path
     with ExitStack() as stack:
 
         def begin(config: str = "", *, name: str = "pool", **options: Any) -> Pool:
-            return stack.enter_context(running(tmp_path / name, config, **options))
+            return stack.enter_context(running(place / name, config, **options))
 
         yield begin
 

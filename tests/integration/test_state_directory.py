@@ -353,3 +353,26 @@ def test_a_job_whose_run_record_is_lost_while_its_machine_is_away_runs_once_at_a
         assert "Is a directory; remove it" in (pool.home / "log" / "node.log").read_text()
         record.rmdir()
         eventually(lambda: "records of runs" not in pool("status", "--daemons"), "the shortcoming is gone")
+
+
+def test_a_job_whose_run_record_is_lost_waits_again_at_once_though_its_queue_never_stopped(
+    start: Callable[..., Pool],
+) -> None:
+    """The queue took the job for running until its next sign of life was due: for five minutes."""
+    pool = start()
+    job = pool.submit(
+        f"arguments = {pool.work}\n", script="echo begun >> $1/runs; until [ -e $1/go ]; do sleep 0.1; done"
+    )
+    runs = pool.work / "runs"
+    eventually(runs.exists, "the start of the job")
+    eventually(lambda: list((pool.home / "run" / "slots").glob("*.slot")), "the record of the slot")
+    (record,) = (pool.home / "jobs").glob("*.run")
+    record.unlink()
+    record.mkdir()
+    assert pool.kill("node")
+    ad = eventually(lambda: (ad := pool.job(f"{job}.0")).get("NumVacates") == 1 and ad, "the eviction")
+    assert "could not be taken over" in ad["VacateReason"]
+    eventually(lambda: runs.read_text().count("begun") == 2, "the second run")
+    (pool.work / "go").touch()
+    pool.wait(job)
+    assert runs.read_text() == "begun\nbegun\n" and pool.job(f"{job}.0")["NumJobStarts"] == 2

@@ -35,10 +35,6 @@ GROUPS = _groups_work()
 
 
 def _place(path: Path, *, groups: bool) -> Iterator[Place]:
-    # Jobs of other users have to find the way.
-    for each in (path, *path.parents):
-        if str(each).startswith("/tmp/") and each.owner() == path.owner():
-            each.chmod(each.stat().st_mode | 0o711)
     place = Place(path, groups=groups)
     yield place
     left = place.left()
@@ -49,23 +45,23 @@ def _place(path: Path, *, groups: bool) -> Iterator[Place]:
 
 
 @pytest.fixture(params=["groups", "tree"])
-def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Place]:
+def place(request: pytest.FixtureRequest, open_path: Path) -> Iterator[Place]:
     """A place where families are kept together by control groups, and one where they are not."""
     if request.param == "groups" and not GROUPS:
         pytest.skip("no control groups may be made here")
-    yield from _place(tmp_path, groups=request.param == "groups")
+    yield from _place(open_path, groups=request.param == "groups")
 
 
 @pytest.fixture
-def one_place(tmp_path: Path) -> Iterator[Place]:
+def one_place(open_path: Path) -> Iterator[Place]:
     """A place for what does not depend on control groups."""
-    yield from _place(tmp_path, groups=GROUPS)
+    yield from _place(open_path, groups=GROUPS)
 
 
 @pytest.fixture
-def beacon(tmp_path: Path) -> Iterator[Beacon]:
+def beacon(open_path: Path) -> Iterator[Beacon]:
     """Where jobs tell how far they are."""
-    beacon = Beacon(tmp_path / "beacon")
+    beacon = Beacon(open_path / "beacon")
     yield beacon
     beacon.close()
 

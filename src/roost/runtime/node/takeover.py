@@ -63,6 +63,7 @@ async def take_over(daemon: NodeDaemon, records: Mapping[str, RunRecord]) -> Non
         for slot in [slot for slot in machine.slots if slot.starter is not None]:
             await _adopt(daemon, slot, records.get(slot.run_name, RunRecord()), starts=slot.name in again)
         daemon.carry_out(outs)
+        _report_unrecorded(daemon, records, slots)
         if plan is not None:
             daemon.carry_out(machine.reconfigure(plan, daemon.clock.now()))
     here = {slot.run_name for slot in machine.slots if slot.starter is not None}
@@ -81,6 +82,26 @@ async def _end_unrecorded(daemon: NodeDaemon, records: Mapping[str, RunRecord]) 
         if run not in records:
             _log.warning("run %s has no record that can be read; what is left of it is ended", run)
             await asyncio.to_thread(bury, daemon.reports.record(run), key, None)
+
+
+def _report_unrecorded(daemon: NodeDaemon, records: Mapping[str, RunRecord], slots: Mapping[str, object]) -> None:
+    """Tell queues of runs whose records are gone, while their slots have the claims: they need not ask first.
+
+    Of a run that was over, and whose queue knows, the queue takes no more note.
+    """
+    for slot in daemon.machine.slots:
+        kept = slots.get(slot.name)
+        if slot.starter is not None or not slot.schedd or not isinstance(kept, dict) or kept.get("starter") is None:
+            continue
+        run = str(kept.get("run", ""))
+        if not run or run in records or run in daemon.reports:
+            continue
+        try:
+            began = starter_of(kept).started_at is not None
+        except (UnreadableRecord, UnreadableStarter, KeyError):
+            began = True
+        ticket = {"claim_id": slot.state.claim.id.text, "slot": slot.name}
+        daemon.outbox.report(slot.schedd, _report(run, ticket, None, began, daemon.clock.now()))
 
 
 async def _adopt(daemon: NodeDaemon, slot: NodeSlot, record: RunRecord, *, starts: bool) -> None:
