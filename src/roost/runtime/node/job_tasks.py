@@ -217,4 +217,6 @@ class JobTasks:
     def done(self) -> None:
         """The run is over."""
         self.forget()
-        self._path.unlink(missing_ok=True)
+        # One that stays is removed at the daemon's next start.
+        with contextlib.suppress(OSError):
+            self._path.unlink(missing_ok=True)
