@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import re
+from typing import Any
 
 from tests.integration.kit import Pool, eventually
 
@@ -42,6 +44,16 @@ def test_a_request_that_ends_a_run_is_in_the_log_of_its_machine(shared: Pool) ->
     told = eventually(lambda: re.findall(r"run \S+ of \S+ is to end: remove \[([0-9a-f]{8})\]", _text(shared, "node")))
     assert f"request {told[-1]} of " in _text(shared, "schedd")
     assert told[-1] != shared.job(f"{number}.0")["SubmitRequestId"]
+
+    # The transitions of the slot that follow name it, too.
+    def followed() -> list[dict[str, Any]]:
+        text = (shared.home / "log" / "transitions.jsonl").read_text()
+        return [record for record in map(json.loads, text.splitlines()) if record.get("request") == told[-1]]
+
+    records = eventually(followed)
+    assert all(record.get("job") == f"{number}.0" for record in records if "job" in record)
+    assert {record["reason"] for record in records} & {"final update of the starter", "starter gone"}
+    assert eventually(lambda: re.search(rf"slot\S+: .* -> .*\[{told[-1]}\]", _text(shared, "node")))
 
 
 def _text(pool: Pool, role: str) -> str:
