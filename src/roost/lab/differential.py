@@ -34,6 +34,10 @@ EXCUSED: Final[Mapping[int, str]] = {
         "a job that is evicted ends a second before the queue goes away: messages of the simulation take that second, "
         "and the queue is away"
     ),
+    711: (
+        "SYSTEM_PERIODIC_VACATE is true 15 min after a start that comes just before a look at policies on a driven "
+        "clock, and 3 s later, just after it, in the simulation: the run ends a whole look earlier or later"
+    ),
 }
 #: How long a case may take, s of real time.
 LIMIT_S: Final = 600.0
@@ -75,7 +79,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 file.parent.mkdir(parents=True, exist_ok=True)
                 file.write_text(case.text, encoding="utf-8")
                 print(f"seed {case.seed} differs; it is in {file}", *shown(outcome), sep="\n", flush=True)
-    print(f"{asked.count} cases from seed {asked.seed}: {failed} differ between simulation and real daemons")
+    print(f"{asked.count} {"case" if asked.count == 1 else "cases"} from seed {asked.seed}: {failed} differ between simulation and real daemons")
     return 1 if failed else 0
 
 
