@@ -79,7 +79,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 file.parent.mkdir(parents=True, exist_ok=True)
                 file.write_text(case.text, encoding="utf-8")
                 print(f"seed {case.seed} differs; it is in {file}", *shown(outcome), sep="\n", flush=True)
-    print(f"{asked.count} {"case" if asked.count == 1 else "cases"} from seed {asked.seed}: {failed} differ between simulation and real daemons")
+    noun = "case" if asked.count == 1 else "cases"
+    print(f"{asked.count} {noun} from seed {asked.seed}: {failed} differ between simulation and real daemons")
     return 1 if failed else 0
 
 
