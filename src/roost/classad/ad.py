@@ -41,7 +41,7 @@ class Missing(Enum):
     MISSING = "missing"
 
 
-#: What `ClassAd.cell` gives for an attribute that is not there.
+#: What `ClassAd.cell` gives for an attribute that does not exist.
 MISSING: Final[Literal[Missing.MISSING]] = Missing.MISSING
 
 #: What an attribute is kept as.

@@ -30,7 +30,7 @@ class Expr:
 
     __slots__ = ("__weakref__", "_code", "_refs", "_text", "_tree", "source")
 
-    #: The tree, or while nobody has asked for it the syntax that `source` is to be read in.
+    #: The tree, or, until it is asked for, the syntax in which to read `source`.
     _tree: Node | Syntax
     source: str | None
     _code: Code | None

@@ -69,9 +69,9 @@ class State:
         #: The ads of a match; None when one ad is evaluated alone.
         self.left = ad if target is not None else None
         self.right = target if ad is not None else None
-        #: The outermost ad; None until somebody asks.
+        #: The outermost ad; None until it is asked for.
         self.root: ClassAd | None = None
-        #: The ad around both ads of a match; None until somebody asks.
+        #: The ad around both ads of a match; None until it is asked for.
         self.match: ClassAd | None = None
         #: References that may still be opened.
         self.depth = _UNMARKED_DEPTH

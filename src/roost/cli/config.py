@@ -217,7 +217,7 @@ def _is_broken(config: Config, name: str, args: argparse.Namespace) -> bool:
 
 
 def _not_defined(config: Config, name: str) -> None:
-    # Somebody types these names, so that short ones can be slips, too.
+    # These names are typed by hand, so short ones can be mistyped, too.
     meant = near(name) or near_among(name, [*config.names(), *(row.name for row in ALL)], TYPED_LENGTH_MIN)
     hint = f"; did you mean {meant}?" if meant else ""
     print(f"roost config: {name} is not defined{hint}", file=sys.stderr)

@@ -186,7 +186,7 @@ def show(answer: JobAnswer, asker: str) -> None:
     if not answer.at_once:
         for sentence in ("", *answer.unknown) if answer.unknown else ():
             say(sentence)
-        # Free slots are no reason where the queue does not offer the job to them.
+        # Free slots are not a reason where the queue does not offer the job to them.
         if answer.verdict is not None and not (answer.full and answer.verdict.fits):
             say("")
             _show_verdict(answer.verdict)

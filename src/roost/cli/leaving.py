@@ -18,6 +18,6 @@ def leave_with(main: Callable[[str, Sequence[str]], int], name: str, arguments: 
         sys.stdout.flush()
         sys.stderr.flush()
     except (OSError, ValueError):
-        # Nobody reads any more: the interpreter would say so, and that is of no use to anybody.
+        # The reader is gone: the interpreter would report it, which is of no use.
         status = status or 1
     os._exit(status)

@@ -159,7 +159,7 @@ def write_commands(directory: Path, commands: dict[str, str]) -> None:
 def _write(path: Path, text: str, mode: int) -> None:
     if path.exists() and path.read_text(encoding="utf-8") == text:
         return
-    # Somebody may be running the old one.
+    # The old one may be running.
     write_whole(path, text, mode=mode)
 
 

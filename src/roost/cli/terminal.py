@@ -26,7 +26,7 @@ class Exit(IntEnum):
     INTERNAL = 3
     #: Ended by Ctrl-C, or by SIGTERM where something has to be taken down.
     INTERRUPTED = 130
-    #: Nobody reads the output any more.
+    #: The reader of the output is gone.
     BROKEN_PIPE = 141
 
 
@@ -34,7 +34,7 @@ class CommandError(Exception):
     """Ends a command with a message and `Exit.BAD`."""
 
 
-#: Set to anything, mistakes in Roost itself show their traceback.
+#: If it is set to anything, internal errors show their traceback.
 _TRACEBACK_VARIABLE: Final = "ROOST_TRACEBACK"
 
 
@@ -96,7 +96,7 @@ def width() -> int:
 
 
 def _prepare_streams() -> None:
-    # A stream that the caller closed: nothing to read, and nobody to write to.
+    # A stream that the caller closed: nothing to read, and nothing to write to.
     if sys.stdin is None:
         sys.stdin = open(os.devnull, encoding="utf-8")  # noqa: PTH123, SIM115
     if sys.stdout is None:

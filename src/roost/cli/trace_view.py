@@ -44,7 +44,7 @@ _DEFINITIONS_MAX: Final = 40
 #: Characters of a value that are drawn.
 _VALUE_CHARS_MAX: Final = 40
 
-#: Narrower than this a drawing is no help.
+#: A narrower drawing does not help.
 _WIDTH_MIN: Final = 30
 
 

@@ -107,7 +107,7 @@ def _list(config: Config, knob: str, daemon: str) -> AccessList | None:
     text, found = config.get(knob, subsys=daemon), config.find(knob, subsys=daemon)
     if text is None or found is None:
         return None
-    # Nothing restricts to what is not there: HTCondor, too, takes an empty list for one that is not set.
+    # A missing list restricts nothing: HTCondor, too, treats an empty list as one that is not set.
     words = [word for word in _SEPARATOR.split(text.strip().strip('"')) if word]
     entries = [_entry(word, whole=_is_of_administrators(knob)) for word in words]
     return AccessList(knob, found.span, tuple(each for each in entries if not isinstance(each, str)))

@@ -68,7 +68,7 @@ class Severity(StrEnum):
 
     ERROR = "error"
     WARNING = "warning"
-    #: worth knowing, nothing to mend
+    #: worth knowing, nothing to fix
     NOTE = "note"
 
 

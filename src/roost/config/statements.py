@@ -45,7 +45,7 @@ class Include:
 
     span: Span
     what: str
-    #: a missing file or a failing command is no error
+    #: a missing file or a failing command is not an error
     optional: bool = False
     command: bool = False
     #: file that keeps the output of the command; None when it is not kept

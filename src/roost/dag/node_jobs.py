@@ -32,7 +32,7 @@ def submitted(run: Run, event: o.NodeSubmitted) -> None:
         return
     if progress.part is not Part.SUBMISSION:
         if not (run.replaying and progress.state is NodeState.READY):
-            # A submission that nobody waits for any more.
+            # A submission that is no longer awaited.
             run.orders.append(o.RemoveJobs(cluster=event.cluster, reason="the node no longer wants it"))
             return
         progress.prepared = True

@@ -63,7 +63,7 @@ class DefragStep:
     state: DefragState
     #: To be carried out in this order.
     effects: tuple[DefragEffect, ...] = ()
-    #: The machines of the round, for whoever asks why; empty for another event.
+    #: The machines of the round, to explain it; empty for another event.
     seen: tuple[MachineView, ...] = field(default=(), repr=False)
 
 

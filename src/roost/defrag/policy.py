@@ -14,7 +14,7 @@ from roost.defrag.rate import Rate
 from roost.model.events import DrainSchedule
 from roost.policy.explain.configured import configured_expression
 
-#: Who asks.
+#: The requester.
 _DEFRAG: Final = "DEFRAG"
 
 _SCHEDULES: Final = {

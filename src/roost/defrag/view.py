@@ -33,7 +33,7 @@ class MachineView:
     request_id: str = ""
     #: Whether the drain is one of this daemon's.
     ours: bool = False
-    #: The deciding evaluations, for whoever asks why.
+    #: The deciding evaluations, to explain the choice.
     decisions: Mapping[str, Decision] = field(default_factory=dict, repr=False)
 
     def holds(self, knob: str) -> bool:

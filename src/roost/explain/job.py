@@ -89,7 +89,7 @@ class JobAnswer:
     cell: Mapping[str, Any] | None = None
     #: Why there is no verdict, a sentence each.
     unknown: tuple[str, ...] = ()
-    #: Who or what decided that it is held or removed, a line each.
+    #: The user or expression that decided that it is held or removed, one line for each.
     decided: tuple[str, ...] = ()
     #: Why an idle job does not run, the cause that is nearest to its running first.
     causes: tuple[Cause, ...] = ()

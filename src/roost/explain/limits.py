@@ -75,7 +75,7 @@ def limits(record: dict[str, Any]) -> Iterator[str]:
         else:
             yield f"{each['name']} is at its ceiling ({each['set_by']}): it may use {most} at once, and uses {uses}."
     group = record.get("group")
-    # Where no slot was free nobody asked for the quota, and it would still be in the way.
+    # Where no slot was free the quota was not asked for, and it would still be in the way.
     if group is not None and ("submitter-limit" in besides or group["used"] >= group["allocated"]):
         yield (
             f"Group {group['name']} uses {group['used']:g} of its quota of {group['quota']:g}"
@@ -134,7 +134,7 @@ def remedies(record: dict[str, Any], causes: set[str], name: str = "ID") -> list
     """What users and administrators can do about limits, priorities and users of slots; `causes` are the groups'."""
     besides = record.get("besides", {})
     of_limits = list(_of_limits(record, besides))
-    # A user at a limit may have no more slots, so those of other users are no remedy.
+    # A user at a limit may have no more slots, so those of other users are not a remedy.
     busy = not of_limits and bool(causes & _IN_USE or {"preemption-requirements", "own-slot"} & set(besides))
     if of_limits:
         return [*of_limits, *(_among_own(record, name) if _waiting_helps(record) else ())]

@@ -40,7 +40,7 @@ _FROM_AD: Final = (
 )
 #: A decision whose effect comes within this time is told with it, s.
 _SOON_S: Final = 2.0
-#: A machine's record and the queue's event of the same thing are no further apart, s.
+#: A machine's record and the queue's event of the same thing are at most this far apart, s.
 _MESSAGE_S: Final = 3.0
 #: How much an event comes after what it follows from, s.
 _AFTER_S: Final = 1e-6

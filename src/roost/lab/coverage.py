@@ -87,7 +87,7 @@ class Untried:
     clause: str
     #: "never TRUE", "always TRUE" or "never asked".
     side: str
-    #: Where the expression is set; None where nobody says.
+    #: Where the expression is set; None if that is unknown.
     origin: Origin | None
 
 

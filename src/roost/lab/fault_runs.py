@@ -23,7 +23,7 @@ from roost.sim.fault_run import SeedOutcome, run_seed
 
 #: Seeds of one call at most.
 COUNT_MAX: Final = 1_000_000
-#: Failures that are told in full.
+#: Failures that are reported in full.
 TOLD_MAX: Final = 20
 #: Seeds that are handed out before the first of them has to be done.
 _AHEAD: Final = 8

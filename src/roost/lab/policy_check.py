@@ -13,7 +13,7 @@ from roost.runtime.start_checks import errors
 
 _LIST: Final = re.compile(r"(ALLOW|DENY)_(READ|WRITE|ADMINISTRATOR|DAEMON|NEGOTIATOR|ADVERTISE_[A-Z]+)(_[A-Z]+)?")
 _PROGRAMS: Final = re.compile(r"(STARTD|SCHEDD)_CRON_JOBLIST")
-#: Lists that keep nobody out.
+#: Lists that keep no user out.
 _EVERYBODY: Final = ("*", "*@*")
 
 

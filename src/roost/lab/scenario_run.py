@@ -44,7 +44,7 @@ from roost.starter.machine import Step as StarterStep
 from roost.starter.policy_inputs import Inputs as StarterInputs
 from roost.starter.work import Taken as StarterTaken
 
-#: Deeds come after polls and before matching, expectations after everything else of the instant.
+#: Actions come after polls and before matching, expectations after everything else of the instant.
 _RANK_LOOK: Final = 9
 
 

@@ -24,7 +24,7 @@ from roost.schedd.submit import FileKind, read_submission
 #: What is said of a job that asks for something of a cell.
 NO_CELLS: Final = "{} asks for something of a Grid Engine cell, which the lab does not simulate yet; leave it out"
 
-#: Who submits where the file does not say.
+#: The user who submits where the file does not say.
 OWNER = "user"
 
 

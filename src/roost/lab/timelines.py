@@ -206,7 +206,7 @@ class Timelines:
             self._give(parent_of(slot), -cores, at)
         self._add(slot, now, at)
         if (parent := parent_of(slot)) and pair.startswith(("Owner", "Unclaimed")):
-            # A dynamic slot that nobody claims is deleted.
+            # A dynamic slot that is not claimed is deleted.
             del self._now[slot]
             self._give(parent, now.cores, at)
         else:

@@ -318,7 +318,7 @@ def _answered(run: Callable[[Scenario], Outcome], scenario: Scenario) -> _Answer
     except NoReplay as problem:
         return _Answer(no_replay=str(problem))
     except Exception as error:
-        # A mistake of ours is the failure of one scenario, and says where it is.
+        # An internal error fails one scenario, and says where it is.
         return _Answer(outcome=unfinished(scenario, f"internal error: {error!r} {_place(error)}"))
 
 

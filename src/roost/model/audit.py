@@ -31,7 +31,7 @@ class AuditKind(StrEnum):
     POLICY_ERROR = "policy-error"
     #: A match that NEGOTIATOR_PE_AUDIT_EXPR wants on record.
     MATCH = "match"
-    #: The matchmaker gave a slot that somebody uses to somebody else.
+    #: The matchmaker gave a slot in use to another user.
     PREEMPTION = "preemption"
     #: A machine gets rid of a job.
     EVICTION = "eviction"
@@ -40,7 +40,7 @@ class AuditKind(StrEnum):
     REMOVAL = "removal"
     #: A machine is drained, or not any more.
     DRAIN = "drain"
-    #: Anything else that somebody ordered.
+    #: Anything else that a user ordered.
     COMMAND = "command"
     #: A daemon works with another configuration.
     CONFIGURATION = "configuration"
@@ -50,7 +50,7 @@ class Effect(StrEnum):
     """What came of it."""
 
     DONE = "done"
-    #: Somebody was not allowed to, or it could not be done.
+    #: The user was not allowed to, or it could not be done.
     REFUSED = "refused"
     #: Only noted: what a policy that is not enforced would have done.
     WOULD_DISCARD = "would-discard"
@@ -98,7 +98,7 @@ class AuditRecord:
     at: float
     until: float
     effect: Effect = Effect.DONE
-    #: Who ordered it; "" where a policy decided.
+    #: The user who ordered it; "" where a policy decided.
     actor: str = ""
     #: Whose job it is about, or who would have got the slot.
     user: str = ""

@@ -86,7 +86,7 @@ class Claim:
     """The claim on a slot."""
 
     id: ClaimId
-    #: None while nobody has asked for it.
+    #: None while it has not been requested.
     request: ClaimRequest | None = None
     #: The machine's RANK of its job.
     rank: float = 0.0
@@ -95,7 +95,7 @@ class Claim:
     #: How long it lasts without a sign of life, s, and when it then ends, epoch s; None for fetched work.
     lease_s: float | None = None
     lease_until: float | None = None
-    #: The negotiator has said that somebody will ask for it.
+    #: The negotiator has said that a queue will request it.
     matched: bool = False
     #: For one that waits to take over: what its taking over is to the job that has to go.
     displaces_for: VacateReason | None = None

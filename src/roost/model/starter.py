@@ -202,7 +202,7 @@ class ExitReport:
     cause: Cause | None
     #: The job's program was started in this run.
     started: bool
-    #: How the program ended; both None where it was not started, or nobody saw its end.
+    #: How the program ended; both None where it was not started, or its end was not seen.
     exit_code: int | None = None
     exit_signal: int | None = None
     core_dumped: bool = False

@@ -30,7 +30,7 @@ class RunHook:
     ad: ClassAd
     #: Its result is waited for.
     awaited: bool
-    #: How long it may take if nobody waits for it, s; None until the run is over.
+    #: How long it may take if nothing waits for it, s; None until the run is over.
     timeout_s: float | None = None
 
 

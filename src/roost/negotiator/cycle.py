@@ -35,7 +35,7 @@ from roost.negotiator.verdicts import Judge
 from roost.negotiator.view import SlotView, persons_of, usage_of, view_of
 
 _DEFAULT: Final = Settings()
-#: Spins of one pie: each either serves somebody or lets a submitter go, so this is never met.
+#: Rounds of one pie at most: each round either serves a request or removes a submitter, so it is never reached.
 SPINS_MAX: Final = 10_000
 _NO_WORTH: Final = 3.4e38
 

@@ -18,7 +18,7 @@ class Limit:
     share: float
     #: In all.
     any: float
-    #: From slots that nobody uses.
+    #: From slots that are not in use.
     unclaimed: float
 
 

@@ -53,9 +53,9 @@ class Known:
     """What is known of one request."""
 
     ad: ClassAd
-    #: uint8, shape (rows,); of slots that are not to be had it says nothing.
+    #: uint8, shape (rows,); it says nothing about slots that are not available.
     verdicts: Array
-    #: Number of each verdict among the slots to be had; None until somebody asks.
+    #: Number of each verdict among the available slots; None until it is asked for.
     counts: Array | None = None
     listing: Listing | None = None
     #: What it depends on, the slots' side left out.
@@ -68,7 +68,7 @@ class Known:
 class Changes:
     """What is different from the last cycle; masks over all rows, the longer of the two numbers of them."""
 
-    #: To be judged: to be had now, and changed or not to be had before.
+    #: Rows to judge: available now, and changed or not available before.
     fresh: Array
     #: Counted before and not any more as they were.
     gone: Array

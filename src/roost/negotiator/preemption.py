@@ -161,7 +161,7 @@ class Preemption:
         if self._whole:
             shown = self.table.ad(self.view.names[row])
         else:
-            # Cells as they are: the names are folded, and nobody sees this ad.
+            # Cells as they are: the names are folded, and no user sees this ad.
             shown = ClassAd()
             shown.cells.update(self.table.cells(row, self._names))
         shown.cells.update(remote)

@@ -45,7 +45,7 @@ class Listing:
     keys: Array
     #: Whether there are no others.
     complete: bool
-    #: Rows that were left out because somebody else had got them in this cycle.
+    #: Rows that were left out because another request had got them in this cycle.
     excluded: Array = field(default_factory=lambda: _NO_ROWS)
 
 

@@ -27,7 +27,7 @@ DYNAMIC_PREFIXES: Final = (
     "remoteuserprio", "remoteuserresourcesinuse", "remotegroup", "submitter", "submittor",
 )  # fmt: skip
 #: Never significant: all idle jobs agree in them, or matching has its own values for them. What differs from job to
-#: job, as ProcId does, is significant where somebody asks for it: one job's number must not decide for the others.
+#: job, as ProcId does, is significant where an expression refers to it: one job's must not decide for the others.
 NOT_SIGNIFICANT: Final = frozenset(
     (
         "currenttime", "remoteuserprio", "remoteuserresourcesinuse", "remotegroup", "remotegroupresourcesinuse",

@@ -50,7 +50,7 @@ ASKED_MIN = 16
 TOO_LONG = "evaluation-steps"
 
 
-#: Never changed: whoever serves a request begins with causes of its own.
+#: Never changed: each request that is served begins with causes of its own.
 _NO_CAUSES: Final[dict[str, int]] = {}
 
 
@@ -66,7 +66,7 @@ class Want:
     too_large: float = math.inf
     #: Whether that was a slot that is given whole.
     whole: bool = False
-    #: Nothing more is to be had for it in this cycle.
+    #: No more slots are available to it in this cycle.
     closed: bool = False
     rejection: Rejection | None = None
 
@@ -145,7 +145,7 @@ class SlotAllocator:
     usable: Array = field(init=False)
     preemption: Preemption = field(init=False)
     shrinking: Shrinking = field(init=False)
-    #: Whether slots that somebody has are among those to be had.
+    #: Whether slots in use are among those available.
     in_use: bool = field(init=False)
     #: Rows that were given away, in order: the first `_gave` of the array.
     _given: Array = field(init=False)

@@ -99,7 +99,7 @@ class Walk(Known):
     done: bool = False
     #: Number of each verdict so far.
     tally: list[int] = field(default_factory=lambda: [0] * VERDICTS)
-    #: Whether neither the clock nor chance is among what it asks; None until somebody needs to know.
+    #: Whether neither the clock nor chance is among what it asks; None until that is needed.
     steady: bool | None = None
 
 

@@ -72,7 +72,7 @@ class Snapshot:
     now: float
     #: Seconds east of UTC of the matchmaker's zone.
     zone_offset_s: int = 0
-    #: Names of the slots that somebody has been given, and whose machines have not said so yet.
+    #: Names of the slots that have been given away, and whose machines have not reported it yet.
     promised: Collection[str] = frozenset()
     #: What these cost.
     pledges: tuple[Pledge, ...] = ()
@@ -114,7 +114,7 @@ class Match:
     claim_id: str
     #: "none", "rank" or "prio".
     preempts: str = "none"
-    #: Who loses the slot; "" for nobody.
+    #: The user who loses the slot; "" for none.
     holder: str = ""
     #: What it costs.
     pledge: Pledge | None = None

@@ -30,7 +30,7 @@ ACCEPTED: Final = 0
 #: The pool's policy would have forbidden it, and only takes notes.
 NOTED_RESOURCE: Final = 1
 NOTED_JOB: Final = 2
-#: Somebody has the slot who cannot be preempted for this.
+#: The slot is in use, and its user cannot be preempted for this request.
 OCCUPIED: Final = 3
 #: The job's Requirements are not TRUE; the slot's are not.
 JOB_REFUSES: Final = 4
@@ -79,7 +79,7 @@ class Judge:
     priority_preempts: bool = field(init=False)
     #: The slots' Rank of the request that was asked about last.
     _ranks: tuple[ClassAd, Parted] | None = None
-    #: Slots that somebody has and that are to be had.
+    #: Slots in use that are available.
     _held: Array | None = None
     #: Which of them are kept, by the slots' ranks.
     _kept: dict[tuple[float, ...], Array] = field(default_factory=dict)

@@ -16,7 +16,7 @@ from roost.negotiator.pool_policy import PoolPolicy
 from roost.negotiator.settings import Settings
 from roost.negotiator.snapshot import Snapshot
 
-#: Who a match of the slot would take it from.
+#: The user from whom a match would take the slot.
 _HOLDER: Final = parse_expression(
     "MY.PreemptingAccountingGroup ?: MY.PreemptingUser ?: MY.AccountingGroup ?: MY.RemoteUser"
 )
@@ -32,7 +32,7 @@ _IN_USE: Final = parse_expression('MY.State == "Claimed" || MY.State == "Preempt
 _RETIRING: Final = parse_expression("MY.RetirementTimeRemaining > 0")
 _SHRINKS: Final = parse_expression("MY.PartitionableSlot =?= true && MY.ConsumptionPolicy =?= true")
 
-#: Why slots are not to be had at all, in the order in which it is found out.
+#: Why slots are not available at all, in the order in which the reasons are checked.
 REASONS: Final = ("constraint", "pool-policy", "no-claim-offered", "claimed", "retirement-time")
 #: Attributes that the view reads, and that decide about matches with slots in use.
 VIEWED: Final = frozenset(
@@ -50,7 +50,7 @@ class SlotView:
     names: list[str]
     #: Who is to be asked for: bool.
     available: Array
-    #: Somebody has it: bool.
+    #: It is in use: bool.
     occupied: Array
     #: Partitionable with a consumption policy: bool.
     shrinks: Array
@@ -201,7 +201,7 @@ def view_of(snapshot: Snapshot, settings: Settings, policy: PoolPolicy) -> SlotV
             unavailable[REASONS[number - 1]] = count
             why[fresh] = number
             available &= ~out
-    # The use of a slot counts whoever keeps it out, and so does its weight while it is used: else its user would have
+    # The use of a slot counts whatever keeps it out, and so does its weight while it is used: else its user would have
     # more than there is, and no share of the rest.
     counted = ~discarded | occupied
     if settings.pool_size_constraint is not None:

@@ -26,7 +26,7 @@ from roost.starter.work import Taken as StarterTaken
 
 _RUNS: Final = frozenset((BUSY, SUSPENDED))
 _GOES: Final = frozenset((RETIRING, VACATING, KILLING))
-#: Ways to where a job goes that nobody decided then.
+#: Ways to where a job goes that were not decided then.
 _NO_DECISION: Final = frozenset(
     (
         Reason.JOB_ENDED,

@@ -30,7 +30,7 @@ class HookRow:
     when: str
     #: What it is called with; "" for nothing.
     argument: str = ""
-    #: Possible first words of that, for whoever tries it.
+    #: Possible first words of that, for a trial by hand.
     words: tuple[str, ...] = ()
     #: What the job's ad has beside the job.
     told: str = ""
@@ -40,7 +40,7 @@ class HookRow:
     has_claim: bool = False
     prints: str = "ignored"
     status: str = "ignored"
-    #: Who waits for it.
+    #: What waits for it.
     waits: str = "nothing"
     #: What happens when it takes too long; and the time where none is configured, s (None: no limit).
     late: str = "it is killed"

@@ -322,7 +322,7 @@ class Host(Generic[S]):
             self._tell_starter(slot, slot.starter, event)
 
     def _checkpoint(self, slot: S, effect: ef.CheckpointJob, now: float) -> None:
-        # Whoever runs jobs of the standard universe has their state saved without the starter's core.
+        # Jobs of the standard universe have their state saved without the starter's core.
         self._outs.append(Out(slot, effect, slot.starter))
         self._order(slot, sev.CheckpointOrdered())
 
@@ -382,7 +382,7 @@ class Host(Generic[S]):
                 self.later(lambda now: self._activate_run(slot, *waiting, now))
 
 
-#: How the orders of a slot are resolved that stay within the host; all others are for somebody else.
+#: How the orders of a slot are resolved that stay within the host; all others go to other daemons.
 _OF_SLOTS: Final[dict[type[Any], Callable[[Any, Any, Any, float], None]]] = {
     ef.SplitSlot: Host._split,
     ef.DeleteSlot: Host._delete,

@@ -57,7 +57,7 @@ class Slot:
         self.next_run: tuple[str, ActivationRequested] | None = None
         #: What a queue instance gives the job that is just being started; None at all other times.
         self.context: QueueContext | None = None
-        #: What polls have found so far; kept here for whoever polls.
+        #: What polls have found so far; kept here for the next poll.
         self.latches = Latches()
         self._shares: ClassAd | None = None
 
@@ -68,7 +68,7 @@ class Slot:
 
     @property
     def schedd(self) -> str:
-        """Whose queue holds the claim, or asks for it; "" for nobody's."""
+        """The user whose queue holds the claim, or requests it; "" for none."""
         request = self.state.claim.request
         return "" if request is None else request.schedd
 

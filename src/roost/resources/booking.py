@@ -23,7 +23,7 @@ class Booking:
 
     #: Unique in the tree, for instance the name of the slot or of the job's task.
     id: str
-    #: Who holds it: bookings of one party may share what it uses exclusively.
+    #: The party that holds it: bookings of one party may share what it uses exclusively.
     party: str
     parts: tuple[Part, ...]
     #: Names of exclusive uses asked for. Each counts at every ledger, from its parts to the root, that offers it.

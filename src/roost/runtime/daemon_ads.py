@@ -14,7 +14,7 @@ from roost.schedd.status import ON_MACHINE, JobStatus
 if TYPE_CHECKING:
     from roost.schedd.queue import Queue
 
-#: Longest time between two ads of a daemon, s; CLASSAD_LIFETIME is 900 s unless somebody says otherwise.
+#: Longest time between two ads of a daemon, s; CLASSAD_LIFETIME is 900 s unless it is configured.
 REFRESH_S: Final = 300.0
 
 

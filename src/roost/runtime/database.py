@@ -57,7 +57,7 @@ class Schema:
     first: dict[str, str]
     #: Of the advisory lock.
     lock: int
-    #: Who writes it, for messages.
+    #: The daemon that writes it, for messages.
     writer: str
 
 
@@ -181,8 +181,8 @@ class Database:
                 raise Damaged(f"{self.shown} was replaced by another one while it was in use")
 
     def _keep_identity(self) -> None:
-        """Write the copy again if it was removed with the database: the next start begins no empty one."""
-        # Where there is no directory any more, or no room, the damage is told all the same.
+        """Write the copy again if it was removed with the database, so that the next start does not begin empty."""
+        # If the directory is gone or the disk is full, the damage is still reported.
         with contextlib.suppress(OSError):
             if self._known is not None:
                 write_first(self._known, _copy(self.identity, self.shown), mode=0o600)

@@ -61,7 +61,7 @@ _WITH_JOBS: Final = ("node", "schedd")
 
 def next_signal(within_s: float) -> signal.Signals | None:
     """The next signal to the master; None if there is none in that time."""
-    # Not with sigtimedwait: Python makes one up for whoever is stopped and goes on when the time is over.
+    # Not with sigtimedwait: if the process is stopped and goes on after the time, Python returns a made-up signal.
     signal.setitimer(signal.ITIMER_REAL, max(within_s, 0.001))
     number = signal.Signals(signal.sigwaitinfo(_SIGNALS).si_signo)
     signal.setitimer(signal.ITIMER_REAL, 0)
@@ -123,7 +123,7 @@ class Master:
     #: Keys of other users of the machine: name to user and password.
     _keys: dict[str, tuple[str, str]] = field(default_factory=dict)
     _ending: signal.Signals | None = None
-    #: Message servers of somebody else that cannot be reached yet; "" if they can.
+    #: Message servers that this master does not run and cannot reach yet; "" if it reaches them.
     _wanting: str = ""
 
     def run(self, ready: Callable[[str], None] = lambda warning: None) -> int:

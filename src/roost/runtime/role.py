@@ -41,7 +41,7 @@ THREADS: Final = 64
 class Ending(StrEnum):
     """How a daemon is to end."""
 
-    #: Jobs go on; whoever is started next takes them over.
+    #: Jobs go on; the daemon that starts next takes them over.
     LEAVE = "leave"
     #: Jobs have to go, with the time that they are due.
     GRACEFUL = "graceful"

@@ -336,10 +336,10 @@ class Book:
         self.awaited.update(cluster.after)
 
     def forget(self, number: int) -> bool:
-        """A cluster is not in the queue any more; whether others may have waited for that."""
+        """A cluster is no longer in the queue; whether others may have waited for that."""
         cluster = self.clusters.pop(number, None)
         for group in () if cluster is None else cluster.groups.values():
-            # It is not offered any more.
+            # It is no longer offered.
             group.count = 0
         self.noops.discard(number)
         for each in (self.untried, self.unplaced, self.untold, self.recurring):
@@ -356,7 +356,7 @@ class Book:
         `plans`: find out when each job starts next, which tells it apart from others.
         """
         for group in cluster.groups.values():
-            # It is not offered any more.
+            # It is no longer offered.
             group.count = 0
         cluster.groups.clear()
         cluster.fresh = None

@@ -28,7 +28,7 @@ class Stage(StrEnum):
     RUNNING = "running"
     #: The queue has started again, and does not know yet.
     UNSURE = "unsure"
-    #: Not held any more.
+    #: No longer held.
     OVER = "over"
 
 

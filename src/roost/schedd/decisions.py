@@ -25,7 +25,7 @@ class Ruling:
 
     kind: AuditKind
     effect: Effect = Effect.DONE
-    #: Who ordered it; "" where an expression decided.
+    #: The user who ordered it; "" where an expression decided.
     actor: str = ""
     #: Whose jobs.
     user: str = ""

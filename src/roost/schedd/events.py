@@ -39,7 +39,7 @@ class Action(StrEnum):
     VACATE = "vacate"
     VACATE_FAST = "vacate-fast"
     EDIT = "edit"
-    #: As `EDIT`, without a word to the event log: for what is told often.
+    #: As `EDIT`, without an entry in the event log: for what changes often.
     NOTE = "note"
 
 
@@ -248,7 +248,7 @@ class SignificantChanged:
     """Matching depends on these job attributes."""
 
     attributes: tuple[str, ...]
-    #: What tells the pool's policy in force from others, "" for none; None if nobody said it.
+    #: What tells the pool's policy in force from others, "" for none; None if it was not reported.
     policy: str | None = None
 
 
@@ -262,7 +262,7 @@ class ErrorsCleared:
     """Queue instances of the cell are to take jobs again after an error."""
 
     instances: tuple[str, ...]
-    #: Who says so.
+    #: The user who orders it.
     actor: str
 
 
@@ -270,7 +270,7 @@ class ErrorsCleared:
 class UsageCleared:
     """What was used of the cell is to be forgotten."""
 
-    #: Who says so.
+    #: The user who orders it.
     actor: str
 
 

@@ -65,7 +65,7 @@ class QueueSettings:
     local_policy: LocalPolicy = field(default_factory=LocalPolicy)
     #: What becomes of jobs as they are submitted.
     admission: Admission = field(default_factory=Admission)
-    #: Folded names of attributes that users, or anybody, cannot change once a job is in the queue.
+    #: Folded names of attributes that users, or even administrators, cannot change once a job is in the queue.
     protected: frozenset[str] = frozenset()
     immutable: frozenset[str] = frozenset()
     #: And of those that are not taken from users at all.
@@ -93,7 +93,7 @@ class Holder:
     asks: int = 0
     #: Matches that the pool's policy prevented here.
     vetoes: Vetoes = field(default_factory=Vetoes)
-    #: What tells the pool's policy in force from others; None while nobody has said it.
+    #: What tells the pool's policy in force from others; None before it is reported.
     pool_policy: str | None = None
     #: Revision of the Grid Engine cell of the pool, 0 for none: matches of other revisions are not taken, and each
     #: claim is for one job.

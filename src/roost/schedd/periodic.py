@@ -30,7 +30,7 @@ _ANSWER_S: Final = 120.0
 #: How often orders that are not carried out are given again, and machines with claims in doubt are asked, s.
 ASK_AGAIN_S: Final = 20.0
 #: How long a machine may be silent on what it was just told, s, before it is told or asked again: the word to it or
-#: from it is lost, and a slot stands idle until somebody notices.
+#: from it is lost, and a slot is idle until that is noticed.
 QUIET_S: Final = 5.0
 #: How often the time between two askings for the same slot is doubled.
 _LESS_OFTEN: Final = 2
@@ -68,7 +68,7 @@ def tick(work: Work, holder: Holder, clock: Clock) -> None:
     if holder.pauses.ended(work.book.clusters, work.now):
         work.offer()
     if work.now - clock.ticked_at > _PAUSE_S:
-        # This machine slept, and could not have heard anybody.
+        # This machine slept, and could not have received anything.
         for claim in holder.claims.values():
             claim.heard_at = work.now
     clock.ticked_at = work.now

@@ -102,7 +102,7 @@ class Queue:
         self.apart = ""
         self.told_significant: tuple[str, ...] = ()
         self.clock = periodic.Clock(now)
-        #: Somebody keeps the changes of steps; a simulation in which no queue dies does not.
+        #: The changes of steps are stored; a simulation in which no queue dies does not store them.
         self.kept = True
         # Higher than any that an earlier run of the daemon came to.
         self.holder.asks = self.holder.usage.serial = int(now * 1000)

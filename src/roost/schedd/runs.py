@@ -141,7 +141,7 @@ def claim_answered(work: Work, holder: Holder, event: ClaimAnswered) -> None:
     if claim is None or claim.stage is not Stage.ASKED:
         granted = event.claim_id or event.asked_id
         if event.accepted and granted not in holder.claims:
-            # Nobody waits for it any more.
+            # Nothing waits for it any longer.
             work.order(GiveBack(node=event.node, claim_id=granted))
         return
     if not event.accepted:

@@ -91,7 +91,7 @@ class Work:
         self.user_maps = user_maps
         #: Jobs whose crontab makes no sense, and why.
         self.unplanned: dict[JobId, tuple[Job, str]] = {}
-        #: The id of the request that this step carries out; "" where nobody asked for it.
+        #: The id of the request that this step carries out; "" where no request caused it.
         self.request = ""
 
     @property
@@ -180,7 +180,7 @@ class Work:
         try:
             at = next_start(job.ad, self.now, self.zone, self.world)
         except CronError as problem:
-            # A time that it had before is not meant any more.
+            # A time that it had before no longer counts.
             self.set(job, DeferralTime=UNDEFINED)
             self.unplanned[job.id] = job, f"{problem}; edit the job, and release it"
             return

@@ -81,7 +81,7 @@ def run_seed(seed: int, *, exhaustive: bool = False) -> SeedOutcome:
     try:
         outcome = world.run()
     except Exception:
-        # Whatever is raised in there is a mistake of ours; the seed is what it takes to look for it.
+        # Whatever is raised in there is an internal error; the seed is enough to reproduce it.
         at_s = world.engine.now - world_drawn.plan.start
         problems: tuple[str, ...] = (f"at {at_s:.3f} s: {traceback.format_exc()}",)
     else:

@@ -183,7 +183,7 @@ class Negotiation:
         self.slot_source.asked_for = self._withheld
         self.singly = SingleSlots(self.slot_source, settings)
         self.settings = settings
-        # Where nothing can be preempted, nobody is visited for the sake of slots in use.
+        # Where nothing can be preempted, no submitter is visited for the sake of slots in use.
         self._settings_singly = replace(settings, consider_preemption=False)
         self.configured()
 
@@ -234,7 +234,7 @@ class Negotiation:
         self.slot_source.look(slot)
         if not self.eager:
             return
-        # Whoever has left a slot is not charged for it any more.
+        # A user whose job has left a slot is no longer charged for it.
         self._turns = -1
         if self._withheld.offers(slot.plan.name, claim_id := slot.state.offered.text, free=is_free(slot)):
             self.engine.at(self.engine.now + SEEN_S, lambda _: self._see(claim_id), RANK_CYCLE)
@@ -278,7 +278,7 @@ class Negotiation:
                 self.slot_source.catch_up(machine)
         wanted = self.queue.core.book.has_waiting and (len(self.slot_source) > 0 or self._preempts)
         if not wanted and self.queue.turns == self._turns:
-            # As long as nobody begins or ends, priorities move by a rule that the next update makes up for.
+            # As long as no use begins or ends, priorities move by a rule that the next update makes up for.
             return
         self._turns = self.queue.turns
         for claim_id in [each for each, at in self.promised.items() if now - at > PROMISE_S]:

@@ -78,7 +78,7 @@ class OwnerTrace:
         """From `now` on, the first instant at which KeyboardIdle may be more than a limit; infinite if it never is."""
         grows_s = math.floor(limit_s) + 1
         edges = self._edges
-        # Where somebody leaves: before now, or next.
+        # Where an owner leaves: before now, or next.
         place = bisect_right(edges, now)
         place += place % 2
         begin = edges[place - 1] if place else self.last_key_before

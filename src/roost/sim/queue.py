@@ -42,7 +42,7 @@ from roost.sim.workload import Job
 #: What the queue is called, and the domain of its users where the configuration names none.
 NAME: Final = "sim"
 DEFAULT: Final = QueueSettings(name=NAME, uid_domain=NAME)
-#: Who gives the orders of a scenario or a fault run: a superuser.
+#: The user who gives the orders of a scenario or a fault run: a superuser.
 OPERATOR: Final = "operator"
 
 #: Within which time machines answer, s; and say that they will not run a job on a claim that has just become free.
@@ -71,7 +71,7 @@ class Queue:
         self.bus = bus
         self.recorder = recorder
         self.core = core.Queue(settings, engine.now)
-        #: Somebody looks at event logs, and at figures of running jobs.
+        #: Whether event logs and the figures of running jobs are looked at.
         self.told = told
         self.machines: dict[str, Machine] = {}
         self.jobs: dict[str, Job] = {}
@@ -89,7 +89,7 @@ class Queue:
         #: Changes that slots in use may show, counted.
         self.turns = 0
         self.logs: dict[str, list[str]] = {}
-        #: Where somebody looks at them: the last ads of jobs that have left, and what jobs have done, in order.
+        #: Where they are looked at: the last ads of jobs that have left, and what jobs have done, in order.
         self.last_ads: dict[str, ClassAd] = {}
         self.changes: list[JobChange] = []
         self.refused: dict[str, str] = {}
@@ -185,7 +185,7 @@ class Queue:
     def _submit(self, clusters: list[list[Job]], now: float) -> None:
         first = clusters[0][0]
         if not self._alive:
-            # Whoever submits tries until it is heard.
+            # The submitter tries until the queue answers.
             self.engine.at(now + 5, partial(self._submit, clusters))
             return
         book, number = self.core.book, int(first.name.partition(".")[0])
@@ -269,7 +269,7 @@ class Queue:
         for effect in step.effects:
             self._perform(effect, now, heard)
         self.clock.stepped(step)
-        # In the seeded world nobody has to be served meanwhile.
+        # In the seeded world no other request has to be served meanwhile.
         while self.core.book.unplaced and not isinstance(event, ev.WentOn):
             self.feed(ev.WentOn())
         for watcher in self.watchers:

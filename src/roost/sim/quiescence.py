@@ -57,7 +57,7 @@ class Quiescence(NamedTuple):
 
     #: Polls change nothing of it before this instant, epoch s; the instant of the look if that is not known.
     matters_at: float
-    #: CpuBusy keeps its value until then; infinite if nobody asked.
+    #: CpuBusy keeps its value until then; infinite if it was not evaluated.
     flips_at: float = math.inf
 
 

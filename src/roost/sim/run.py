@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 _CHANGES: Final = (HookPoint.PREPARE_EARLY, HookPoint.PREPARE)
 #: Orders that come with looks that may be left out; no death falls between them, for it would fall elsewhere then.
 REPEATED: Final = (ef.SetTimer, ef.CancelTimer, ef.ReportUsage, ef.Warn, slot_ef.Warn)
-#: Number of the process, which is of no interest to anybody.
+#: Number of the process, which has no effect.
 _PID: Final = 1000
 _TIMERS: Final = tuple(StarterTimer)
 #: More than any machine has slots.

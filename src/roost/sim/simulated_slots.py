@@ -44,7 +44,7 @@ _WHOSE: Final = ("user", "owner", "accountinggroup", "niceuser", "concurrencylim
 #: Kinds of cells that say it as they are.
 _SAID: Final = frozenset((str, bool, MISSING.__class__))
 _row_of: Final = itemgetter(3)
-#: States in which somebody may be charged for a slot.
+#: States in which a user may be charged for a slot.
 _IN_USE: Final = (State.CLAIMED, State.PREEMPTING)
 #: Slots whose worth is remembered.
 WORTHS_MAX: Final = 100_000
@@ -82,7 +82,7 @@ class _Row:
     offer: _Offer | None = None
     #: Ad of the job that it is used for.
     job: ClassAd | None = None
-    #: What is known of whose job somebody is charged for, and who that is.
+    #: What is known of the job that a user is charged for, and of that user.
     whose: _Whose | None = None
     user: str = ""
 
@@ -112,7 +112,7 @@ class SimulatedSlots:
         self._place = place
         #: Instant of the cycle.
         self.now = 0.0
-        #: Texts of the claims that the queue has asked for: their slots are not to be had any more.
+        #: Texts of the claims that the queue has asked for: their slots are no longer available.
         self.asked_for: Container[str] = ()
         self.names: list[str] = []
         self.nodes: dict[str, str] = {}
@@ -132,7 +132,7 @@ class SimulatedSlots:
         self._usage: dict[str, tuple[float, int]] = {}
         #: Row to the ConcurrencyLimits of what runs there.
         self._licences: dict[int, str] = {}
-        #: What a slot weighs and how it ranks while nobody has it, by all that this may depend on; see `_worth`.
+        #: What a slot weighs and how it ranks while it is not in use, by all that this may depend on; see `_worth`.
         self._worths: dict[tuple[object, ...], tuple[SlotPlan, tuple[float, float, float]]] = {}
         #: The same of slots that are not free: weight, who is charged, and the limits of what runs there.
         self._uses: dict[tuple[object, ...], tuple[SlotPlan, tuple[float, str, str]]] = {}

@@ -91,7 +91,7 @@ class Plan:
     defrag: DefragPolicy | None = None
     #: Settings of the queue.
     queue: QueueSettings = DEFAULT
-    #: Somebody looks at event logs, and at what is measured of running jobs.
+    #: Whether event logs and measurements of running jobs are looked at.
     told: bool = False
     #: Work that machines fetch; the numbers of these jobs are not numbers of `jobs`.
     fetched: tuple[Job, ...] = ()
@@ -426,7 +426,7 @@ class World:
         name = machine.plan.name
         due, now = partial(self.queue.hear, event), self.engine.now
         if isinstance(event, RunMeasured) or (isinstance(event, ClaimsHeard) and not self.bus.faulty):
-            # Measurements that matter to nobody, and answers to signs of life that were not sent, are not sent either:
+            # Measurements without an effect, and answers to signs of life that were not sent, are not sent either:
             # those that are shift nothing.
             self.engine.at(now + self.bus.steady_delay(f"{name}~queue", now), due)
         else:

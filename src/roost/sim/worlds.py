@@ -189,7 +189,7 @@ def _job(chance: Random, policy: str, number: int, at: float) -> Job:
     if chance.random() < 0.2:
         attributes["JobMaxVacateTime"] = chance.choice((0, 20, 2000))
     if truth.image_kb(truth.run_s) > truth.memory[0][1]:
-        # Whoever hands in a job that grows beyond measure does not want it started for ever.
+        # A user who submits a job that grows beyond measure does not want it started for ever.
         attributes["PeriodicHold"] = parse_expression("JobStatus == 1 && NumVacates > 5")
     if truth.exits_to_save_s is not None:
         attributes["SuccessCheckpointExitCode"] = truth.save_code

@@ -222,7 +222,7 @@ def claim_moved(work: Work, event: ClaimMoved) -> bool:
     if state.state is State.MATCHED:
         work.raised.add(On.MOVED)
     elif state.state is State.BACKFILL:
-        # What was to make room for the match has nobody to make room for any more.
+        # What was to make room for the match no longer has a match to make room for.
         destination = None if state.destination is None else Destination.OWNER
         work.update(claim=fresh_claim(work), destination=destination, match_until=None)
     else:

@@ -63,7 +63,7 @@ class Outcome(StrEnum):
     HANDLED = "handled"
     #: It meant nothing to the slot. Nothing has changed.
     IGNORED = "ignored"
-    #: It asked for something that it did not get. Whoever asked is answered.
+    #: It asked for something that it did not get. The sender is answered.
     REFUSED = "refused"
 
 
@@ -157,7 +157,7 @@ _moved: Final = changer(
 _PLACES: Final = {pair: place for place, pair in enumerate(PAIRS)}
 
 
-#: Reasons that say that somebody wanted a claim ended, and not why.
+#: Reasons that say that a claim was to be ended, and not why.
 _ORDERED: Final = (Reason.EVICTION_ORDERED, Reason.HARD_KILL_ORDERED)
 
 
@@ -303,7 +303,7 @@ def _shown_differently(before: SlotState, after: SlotState) -> bool:
     """Whether something changed that the pool should see at once, though state and activity are the same."""
     old, new = before.claim.activation, after.claim.activation
     if before.offered != after.offered:
-        # Who is given the old one asks in vain; of a slot that was cut there is less, too.
+        # A queue that is given the old one asks without success; of a slot that was cut there is less, too.
         return True
     if before.leaving is not after.leaving or before.suspenders.causes is not after.suspenders.causes:
         return True

@@ -36,8 +36,8 @@ VERSION: Final = 1
 _SLOT: Final = "roost slot"
 _MACHINE: Final = "roost machine"
 
-#: Fields of a slot that its next poll gives it; that it is broken, which somebody who starts the daemon anew has looked
-#: at; and that it leaves, which follows from the configuration.
+#: Fields of a slot that its next poll gives it; that it is broken, which the administrator who starts the daemon
+#: anew has looked at; and that it leaves, which follows from the configuration.
 _SENSED: Final = frozenset(("ad", "machine", "broken", "leaving"))
 
 T = TypeVar("T")

@@ -132,7 +132,7 @@ class SlotState:
     ids: ClaimIdSource
     #: The present claim, or the id of the next one.
     claim: Claim
-    #: The claim that may take over; only its id while nobody asked for it. None unless Claimed or Preempting.
+    #: The claim that may take over; only its id until it is requested. None unless Claimed or Preempting.
     preempting: Claim | None = None
     #: The claim that may take the place of `preempting`; None unless that is waiting.
     pre_preempting: Claim | None = None
@@ -141,7 +141,7 @@ class SlotState:
     destination: Destination | None = None
     draining: SlotDraining | None = None
     shutdown: ShutdownKind | None = None
-    #: SlotBrokenReason: why the slot takes no job until somebody has looked at it; None where it does.
+    #: SlotBrokenReason: why the slot takes no job until an administrator has looked at it; None where it does.
     broken: str | None = None
     #: SlotLeavingReason: why the slot is to vanish once its job is gone; None where it stays.
     leaving: Leaving | None = None

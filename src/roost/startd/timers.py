@@ -100,7 +100,7 @@ def repeat_killing(work: Work) -> None:
     work.update(kill_again_at=work.now + killing_timeout_s(work))
 
 
-#: How often a machine that nobody uses looks at its policy at least, s: an owner who is back is not to wait for
+#: How often a machine that is not in use looks at its policy at least, s: an owner who is back is not to wait for
 #: UPDATE_INTERVAL before jobs are kept away.
 IDLE_LOOK_S: Final = 60
 

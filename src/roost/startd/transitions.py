@@ -32,7 +32,7 @@ They stand in `machine`, each a function of its own:
 * `repeat_killing` and `harden`: timers of Preempting and of a deactivated job that order a kill and change no state.
 """
 
-# One row a line reads best.
+# Each row is one line: it is a table.
 # ruff: noqa: E501
 # fmt: off
 

@@ -18,7 +18,7 @@ _HOOK: Final = re.compile(rf"(?P<keyword>[A-Z0-9_.]+)_HOOK_(?P<point>{'|'.join((
 #: How long a hook may take whose time is not configured, s; one that is not here has no limit of its own.
 TIMEOUT_S: Final = {HookPoint.EXIT: 30, HookPoint.FAILURE: 30}
 
-#: Who asks.
+#: The requester.
 _STARTER: Final = "STARTER"
 
 

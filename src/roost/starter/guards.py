@@ -24,7 +24,7 @@ def _expression(work: Work, name: str, wanted: bool = True) -> Verdict:
         return NO
     tree = work.policy.expressions[name].tree
     if isinstance(tree, Literal) and tree.value is (not wanted):
-        # Nobody is shown what a constant did not bring about; so the ads are not made for it.
+        # What a constant did not bring about is shown nowhere, so the ads are not made for it.
         return NO
     decision = work.decide(name)
     return Verdict(decision.holds is wanted, (decision,))

@@ -53,7 +53,7 @@ class Prepared:
 
     #: Why the job is not run; None where it is.
     cause: Cause | None
-    #: To be told to whoever reads the job's log; "" for nothing.
+    #: A text for the readers of the job's log; "" for none.
     message: str
     #: To go into the job's ad.
     updates: ClassAd

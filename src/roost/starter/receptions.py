@@ -145,7 +145,7 @@ def job_started(work: Work, event: ev.JobStarted) -> bool:
     work.update(pid=event.pid, running_since=work.now)
     if state.started_at is None:
         work.update(started_at=work.now)
-        # Who was told that the job waits for its time is told at once that it runs.
+        # A queue that was told that the job waits for its time is told at once that it runs.
         waited = state.deadlines.deferred_until is not None
         work.schedule(update_at=work.now + (0 if waited else work.policy.initial_update_s), deferred_until=None)
         begin_limits(work)

@@ -35,7 +35,7 @@ PSEUDO_VARIABLES: Final[Mapping[str, str]] = {
 }
 
 _PSEUDO: Final = re.compile(r"\$([a-z_]+)")
-#: Names of variables that change how programs run, which a job's user must not choose for programs of somebody else.
+#: Names of variables that change how programs run, which a job's user must not choose for programs of other users.
 _SEDUCTIVE: Final = re.compile(
     r"""(LD_.*|DYLD_.*|_RLD.*|LIBPATH|SHLIB_PATH|GCONV_PATH|LOCPATH|NLSPATH|HOSTALIASES|LOCALDOMAIN|RES_OPTIONS
         |IFS|ENV|BASH_.*|BASHOPTS|SHELLOPTS|CDPATH|GLOBIGNORE|PS4|PROMPT_COMMAND

@@ -113,7 +113,7 @@ class StarterState:
     cause: Cause | None = None
     #: The job was killed hard.
     killed: bool = False
-    #: A hard kill was ordered by somebody else: there is no time for output.
+    #: A hard kill was ordered from outside: there is no time for output.
     hard: bool = False
     #: Hooks that take down what they set up are owed: a hook ran before the job, or the job was started.
     hooked: bool = False

@@ -72,7 +72,7 @@ class Work:
         self.raised: set[On] = set()
         #: Whether the policy is evaluated.
         self.evaluating = False
-        #: Retirement the job has left as whoever orders its end says, s; None where that is not said.
+        #: Retirement that the job has left according to the order to end it, s; None where the order does not say.
         self.retirement_s: float | None = None
         #: What expressions were asked for, and how they came out last.
         self.asked: dict[str, Decision] = {}

@@ -259,7 +259,7 @@ class ClaimGone(Message, frozen=True, kw_only=True):
     reason: str
     #: VacateReasonCode; 0 where no job had to go.
     code: int = 0
-    #: The run whose end the machine still reports, so that nobody takes it for lost; "" for none.
+    #: The run whose end the machine still reports, so that the queue does not take it for lost; "" for none.
     run: str = ""
 
 

@@ -131,7 +131,7 @@ class Subjects(NamedTuple):
     def permissions(self, role: Role, name: str) -> tuple[list[str], list[str]]:
         """What a daemon or command of that name may publish, and what it may subscribe to."""
         own, base = token(name), self.prefix
-        # Answers go to whoever asked, in this pool.
+        # Answers go to the requester, in this pool.
         answers = f"_INBOX.{token(self.pool)}.>"
         say, hear = [], [f"{self.inbox(name)}.>"]
         match role:

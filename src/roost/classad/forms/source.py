@@ -113,7 +113,7 @@ class Source:
     __slots__ = ("_decode", "_read", "at", "columns", "ended", "lines", "origin", "text")
 
     def __init__(self, stream: Stream | str, origin: str | None = None) -> None:
-        # What a pipe has so far is enough: whoever writes to it may wait for what we do with it.
+        # What a pipe has so far is enough: its writer may wait for the result.
         self._read = None if isinstance(stream, str) else getattr(stream, "read1", stream.read)
         self._decode = _decoder()
         #: The part of the text at hand.

@@ -70,7 +70,7 @@ class Marker:
 
 #: Stands for a value that only the scalar evaluator can find.
 DEFERRED: Final = Marker("DEFERRED")
-#: Stands for an attribute that is not there.
+#: Stands for an attribute that does not exist.
 ABSENT: Final = Marker("ABSENT")
 
 _KIND_OF_CLASS: Final = {bool: BOOL, int: INT, float: REAL, str: STRING, Expr: EXPR}

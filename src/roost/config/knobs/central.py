@@ -15,7 +15,7 @@ _roost = partial(knob, subsystem="ALL", reload=Reload.RESTART, read_by="runtime.
 _E = Severity.ERROR
 _N = Severity.NOTE
 
-# One row a line, however long: it is a table.
+# Each row is one line, however long: it is a table.
 # fmt: off
 # ruff: noqa: E501
 KNOBS: tuple[Knob, ...] = (

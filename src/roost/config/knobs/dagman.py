@@ -11,7 +11,7 @@ _k = partial(knob, subsystem="DAGMAN", reload=Reload.COMMAND, read_by="dag.confi
 
 _N = Severity.NOTE
 
-# One row a line, however long: it is a table.
+# Each row is one line, however long: it is a table.
 # fmt: off
 # ruff: noqa: E501
 KNOBS: tuple[Knob, ...] = (

@@ -18,7 +18,7 @@ _detected = partial(
 
 _N = Severity.NOTE
 
-# One row a line, however long: it is a table.
+# Each row is one line, however long: it is a table.
 # fmt: off
 # ruff: noqa: E501
 KNOBS: tuple[Knob, ...] = (

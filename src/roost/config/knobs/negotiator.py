@@ -12,7 +12,7 @@ _seconds = partial(knob, subsystem="NEGOTIATOR", type=KnobType.INTEGER, unit="s"
 
 _N = Severity.NOTE
 
-# One row a line, however long: it is a table.
+# Each row is one line, however long: it is a table.
 # fmt: off
 # ruff: noqa: E501
 KNOBS: tuple[Knob, ...] = (

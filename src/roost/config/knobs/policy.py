@@ -10,7 +10,7 @@ from roost.config.knob import Knob, KnobType, Scope, knob
 _expr = partial(knob, type=KnobType.EXPRESSION, subsystem="STARTD", scope=Scope.SLOT_TYPE, read_by="startd.guards")
 
 
-# One row a line, however long: it is a table.
+# Each row is one line, however long: it is a table.
 # fmt: off
 # ruff: noqa: E501
 KNOBS: tuple[Knob, ...] = (

@@ -14,7 +14,7 @@ _submit = partial(knob, subsystem="SUBMIT", reload=Reload.COMMAND, read_by="sche
 _E = Severity.ERROR
 _N = Severity.NOTE
 
-# One row a line, however long: it is a table.
+# Each row is one line, however long: it is a table.
 # fmt: off
 # ruff: noqa: E501
 KNOBS: tuple[Knob, ...] = (

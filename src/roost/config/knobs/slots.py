@@ -10,7 +10,7 @@ _k = partial(knob, subsystem="STARTD", read_by="startd.slot_ad.config")
 _laid_out = partial(knob, subsystem="STARTD", reload=Reload.RECONFIG, read_by="startd.layout.layout")
 _fixed = partial(knob, subsystem="STARTD", reload=Reload.RESTART, read_by="startd.layout.layout")
 
-# One row a line, however long: it is a table.
+# Each row is one line, however long: it is a table.
 # fmt: off
 # ruff: noqa: E501
 KNOBS: tuple[Knob, ...] = (

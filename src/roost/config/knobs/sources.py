@@ -18,7 +18,7 @@ _NO_LOG = "No daemon of Roost has that name. COLLECTOR_LOG, SCHEDD_LOG and START
 _NO_SHADOWS = "The queue does the work of shadows, and SCHEDD_LOG has what it logs about that."
 _MASTER_PRINTS = "The master prints its few lines: where roost up runs, or to log/master.log with --detach."
 
-# One row a line, however long: it is a table.
+# Each row is one line, however long: it is a table.
 # fmt: off
 # ruff: noqa: E501
 KNOBS: tuple[Knob, ...] = (

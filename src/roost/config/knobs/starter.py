@@ -11,7 +11,7 @@ _k = partial(knob, subsystem="STARTER", read_by="starter.configured")
 
 _E = Severity.ERROR
 
-# One row a line, however long: it is a table.
+# Each row is one line, however long: it is a table.
 # fmt: off
 # ruff: noqa: E501
 KNOBS: tuple[Knob, ...] = (

@@ -1,5 +1,5 @@
 """Attributes of the other ads: what a starter knows of its job, submitters, queues, accounting groups."""
-# One row a line reads best.
+# Each row is one line: it is a table.
 
 from __future__ import annotations
 

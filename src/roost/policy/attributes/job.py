@@ -1,5 +1,5 @@
 """Attributes of a job's ad: what its user asks for, and what has happened to it."""
-# One row a line reads best.
+# Each row is one line: it is a table.
 # ruff: noqa: E501
 
 from __future__ import annotations

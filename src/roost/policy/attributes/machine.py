@@ -1,5 +1,5 @@
 """Attributes of a slot's ad: what a machine says about itself and about the job that it runs."""
-# One row a line reads best.
+# Each row is one line: it is a table.
 # ruff: noqa: E501
 
 from __future__ import annotations

@@ -57,7 +57,7 @@ class Pool:
     #: What the configuration room found.
     diagnostics: list[Diagnostic]
     expressions: list[Expression] = field(default_factory=list)
-    #: Ads that somebody handed in as an example of their side.
+    #: Ads that the user gave as an example of their side.
     given: Mapping[Side, ClassAd] = field(default_factory=dict)
     #: Folded names published in ads of a side, and what they can be.
     published: dict[Side, dict[str, Callable[[], Abstract]]] = field(default_factory=dict)

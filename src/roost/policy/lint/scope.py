@@ -17,7 +17,7 @@ from roost.policy.attributes import ATTRIBUTES, attributes_named
 from roost.policy.lint.abstract import ANYTHING, INF, MEASURES, UNDEFINED, Abstract, T, types_of, union
 from roost.policy.model import Attribute, Side
 
-#: Anything that an attribute somebody else defines can be.
+#: Anything that an attribute defined elsewhere can be.
 FOREIGN = ANYTHING.without(T.ERROR)
 
 

@@ -18,10 +18,10 @@ NOW: Final = 1_800_000_000
 #: A time in a state that is longer than any timer.
 LONG_S: Final = 400 * 86_400
 POLLING_S: Final = 5
-#: KeyboardIdle of a machine that nobody has touched for long, in seconds.
+#: KeyboardIdle of a machine that has not been touched for long, in seconds.
 AWAY: Final = 7 * 86_400
 
-#: A calm machine: nobody there, Wednesday at noon.
+#: A calm machine: its owner is away, Wednesday at noon.
 CALM: Final[Mapping[str, Value]] = {
     "KeyboardIdle": AWAY,
     "ClockMin": 720,

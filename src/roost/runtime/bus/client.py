@@ -191,7 +191,7 @@ class Bus:
                     await self.send(raw.reply, answer)
 
         await self._nats.subscribe(subject, cb=received, pending_msgs_limit=-1, pending_bytes_limit=-1)
-        # Whoever is told of us next must not be faster than the server's knowing of the subscription.
+        # A daemon that learns of this one next must not send before the server knows the subscription.
         # The client's PING may overtake what it has still to write: an answer to a second one comes after the first.
         with contextlib.suppress(NatsError, OSError, TimeoutError):
             await self._nats.flush(timeout=5)

@@ -126,7 +126,7 @@ class Line:
         until = time.monotonic() + timeout_s
         while True:
             got, status, payload = self._message(until, (lambda: self._published(subject, look)) if looks else None)
-            # A daemon to which nobody listens is on its way back. What it sent before it died has come before this.
+            # Without a listener, the daemon is starting again. What it sent before it died has arrived by now.
             if looks and got > number and status != "503" and answer_of(payload).data is False:
                 raise Forgotten
             if got != number:

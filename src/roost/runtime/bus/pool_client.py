@@ -107,7 +107,7 @@ class PoolClient:
             who, subject = "the queue", subjects.ask_schedd(self.contact["schedd"], self.user)
         else:
             who, subject = "the central manager", subjects.ask_central(self.user)
-        # A daemon that died is started again within moments, and what nobody heard may be said again.
+        # A daemon that died is started again within moments, and a request that no daemon received may be sent again.
         until = time.monotonic() + _BACK_S
         while True:
             try:

@@ -148,7 +148,7 @@ class NatsServer:
         self._directory.mkdir(parents=True, exist_ok=True)
         program = find_program()
         if not self._try(program, self.port):
-            # Somebody else has the port by now.
+            # Another process has the port by now.
             self.port = 0
             if not self._try(program, 0):
                 raise ServerFailed(f"nats-server does not start; its log is {self._directory / 'nats.log'}")

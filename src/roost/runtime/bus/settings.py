@@ -27,7 +27,7 @@ class BusSettings(NamedTuple):
 
     urls: tuple[str, ...]
     pool: str
-    #: Who this is; the last token of everything that it sends.
+    #: The name of this connection's user; the last token of every subject on which it publishes.
     name: str
     user: str = ""
     password: str = ""

@@ -46,7 +46,7 @@ class AuditSettings:
     """Where the trail is kept, and how long."""
 
     url: str
-    #: The file that tells which database was used last; None for nobody.
+    #: The file that says which database was used last; None to write none.
     known: Path | None = None
     #: AUDIT_MAX_AGE, s.
     age_max_s: float

@@ -54,7 +54,7 @@ _M = TypeVar("_M", bound=Message)
 
 #: Changes within this time are answered by one cycle, s.
 GATHER_S: Final = 0.005
-#: What comes after no cycle for so long comes alone, s: whoever submits one job waits for it.
+#: A request that arrives when there was no cycle for so long is alone, s: a user who submits one job waits for it.
 QUIET_S: Final = 0.1
 #: How long a cycle waits for the word of slots that jobs have just left, s.
 SLOT_HEARD_S: Final = 0.25

@@ -35,7 +35,7 @@ _log = logging.getLogger("roost.matchmaker")
 
 #: Accounts are brought up to date and written at least this far apart, s.
 ACCOUNTS_EVERY_S: Final = 5.0
-#: In a pool that nobody uses, s.
+#: In a pool that is not in use, s.
 SAVED_EVERY_S: Final = 300.0
 #: How often a policy on trial is asked about all slots, s; about matches that were made it is always.
 TRIED_EVERY_S: Final = 5.0

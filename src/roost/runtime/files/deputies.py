@@ -43,7 +43,7 @@ IDLE_MAX: Final = 8
 IDLE_S: Final = 60.0
 #: How long a deputy serves; groups of its user that changed count with the next one, s.
 LIFE_S: Final = 600.0
-#: How long a deed may take, s.
+#: How long an operation may take, s.
 ANSWER_S: Final = 20.0
 #: How long the files of a user whose deputy hung are left alone, s.
 SHUNNED_S: Final = 60.0
@@ -159,7 +159,7 @@ async def with_hands(hands: Hands, function: Callable[..., T], /, *arguments: An
         return await asyncio.to_thread(function, *arguments, **named)
 
 
-#: What a machine is short of, whoever writes.
+#: What a machine is short of, whichever user writes.
 _MACHINES: Final = frozenset((errno.ENOSPC, errno.EROFS))
 
 
@@ -201,7 +201,7 @@ class Deputy(Hands):
         process = self._process
         return 0 if process is None else process.pid
 
-    # -- deeds ---------------------------------------------------------------------------------------
+    # -- operations ---------------------------------------------------------------------------------------
 
     def look(self, path: str) -> Looked:
         mode, size, changed_ns, inode = self._ask("look", path)

@@ -56,7 +56,7 @@ KILL_S: Final = 5.0
 _AGAIN_S: Final = 0.05
 #: How long the kernel may take to bring a frozen family to a stand, s.
 _STAND_S: Final = 2.0
-#: How often it is looked whether they stand, s; nothing tells.
+#: How often to check whether they are stopped, s; no event reports it.
 _LOOK_S: Final = 0.001
 #: Families larger than this are measured in a thread.
 _MEASURED_HERE_MAX: Final = 32
@@ -77,7 +77,7 @@ class Family:
         self._burial: asyncio.Task[None] | None = None
         self._count = 1
         self._suspended = False
-        #: Somebody has been at its processes by the number of their shepherd.
+        #: Another program has signalled its processes by the number of their shepherd.
         self.is_touched = False
         #: The line to its shepherd, or a pidfd of that; None once the shepherd has ended, or is done with the job.
         self._shepherd = shepherd
@@ -244,7 +244,7 @@ class Family:
         group = None if self.started.group is None else os.fsencode(self.started.group)
         while not self._ended.done() and self._loop.time() < until:
             await asyncio.to_thread(kill_family, self.shepherd, group)
-            # Somebody may have stopped the shepherd, too, and it is to see the end of its job.
+            # The shepherd may have been stopped, too, and it has to see the end of its job.
             send(self.shepherd, self.started.shepherd_start, _SIGCONT)
             await asyncio.wait([self._ended], timeout=_AGAIN_S)
         return self._ended.done()

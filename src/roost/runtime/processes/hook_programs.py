@@ -65,7 +65,7 @@ class HookCall:
     text: str = ""
     environment: Mapping[str, str] = field(default_factory=dict)
     directory: Path = Path("/")
-    #: Who it runs as; None for who the node runs as.
+    #: The account that it runs as; None for the account of the node.
     account: Account | None = None
     #: How long it may take, s; None for ever.
     timeout_s: float | None = None
@@ -143,7 +143,7 @@ async def run_hook(nursery: Nursery, execute: Path, call: HookCall) -> HookResul
     try:
         return await asyncio.shield(work)
     except asyncio.CancelledError:
-        # Whoever is in a hurry may cancel again and again: the program is killed all the same.
+        # The caller may cancel this again and again: the program is killed in any case.
         work.cancel()
         while not work.done():
             with contextlib.suppress(asyncio.CancelledError):
@@ -237,14 +237,14 @@ class _Ear:
     def __init__(
         self, path: Path, kept_max: int, too_much: asyncio.Event, heard: Callable[[bytes], None] | None
     ) -> None:
-        # Open for writing too, so that it has no end before somebody writes.
+        # Open for writing too, so that a reader does not see the end before there is a writer.
         self.file = os.open(path, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
         self._too_much = too_much
         self._kept_max = kept_max
         self._heard = 0
         self._kept = bytearray()
         self._told = heard
-        #: Why the program is not heard any more.
+        #: Why the output of the program is no longer read.
         self.refused = ""
 
     @property

@@ -53,7 +53,7 @@ _log = logging.getLogger("roost.processes")
 
 #: How long a predecessor's last shepherds may take to let go of the lock, and a new nursery to be ready, s.
 START_S: Final = 30.0
-#: How long the answer to an order is waited for before it is looked whether somebody has stopped the nursery, s.
+#: How long to wait for the answer to an order before checking whether the nursery is stopped by a signal, s.
 LOOK_S: Final = 5.0
 #: How often nurseries and shepherds may die over one order before it is given up.
 DEATHS_MAX: Final = 3
@@ -88,7 +88,7 @@ class _Pending:
     order: SpawnOrder
     answer: asyncio.Future[Family | NotStarted]
     deaths: int = 0
-    #: Nobody waits for the answer any more; a job that has started is killed.
+    #: The daemon no longer waits for the answer; a job that has started is killed.
     abandoned: bool = False
     #: Looks for what was stopped while the answer is late.
     watch: asyncio.TimerHandle | None = None
@@ -140,7 +140,7 @@ class Nursery:
         nursery._base = base
         await nursery._ensure()
         if group is not None:
-            # Nobody makes one at this moment: who would have it needs the lock.
+            # No other thread makes one at this moment, because that needs the lock.
             remove_unused_groups(group)
         return nursery
 
@@ -151,7 +151,7 @@ class Nursery:
             found = await asyncio.to_thread(find_memory_control, name, self._base, self.group)
             if isinstance(found, str):
                 return found
-            # Nobody makes one before orders have limits.
+            # No thread makes one before orders have limits.
             remove_unused_groups(found.parent)
             self.memory = found
         return ""
@@ -413,7 +413,7 @@ class Nursery:
                     self._loop.add_writer(channel.fileno(), self._write)
                 return
             except OSError:
-                # The reader will see that nobody is there.
+                # The reader will see that there is no writer.
                 break
             self._outbox.popleft()
         if channel is not None and self._writing:

@@ -207,7 +207,7 @@ def _permit(name: str, within: int | None) -> None:
     found = os.stat(name, dir_fd=within, follow_symlinks=False)
     if not stat.S_ISDIR(found.st_mode) or found.st_mode & 0o700 == 0o700:
         return
-    # What is changed is what was looked at, should somebody put a link in its place meanwhile.
+    # Change what was checked, even if another process puts a link in its place meanwhile.
     handle = os.open(name, os.O_PATH | os.O_NOFOLLOW | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=within)
     try:
         Path(f"/proc/self/fd/{handle}").chmod(0o700)

@@ -122,7 +122,7 @@ class IdleShepherds:
 
     def __init__(self) -> None:
         self._loop = asyncio.get_running_loop()
-        #: Who has waited longest first.
+        #: The one that has waited longest comes first.
         self._lines: deque[ShepherdLine] = deque()
         self._dismissal: asyncio.TimerHandle | None = None
         self._closed = False

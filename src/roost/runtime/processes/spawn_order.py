@@ -57,7 +57,7 @@ class SpawnOrder:
 
     #: Names the run, in the pool and for ever; with its record's place it goes into the environment of its processes.
     key: str
-    #: The run's record; made if it is not there, its directory has to be.
+    #: The run's record; made if it does not exist; its directory has to exist.
     record: Path
     program: Path
     #: The name of the program included.
@@ -71,7 +71,7 @@ class SpawnOrder:
     stderr: Path | None = None
     #: Add to output and error instead of emptying them first: a job started again after it saved its state.
     append: bool = False
-    #: Who the job runs as; None for who the node runs as. Only root can choose.
+    #: The account that the job runs as; None for the account of the node. Only root can choose.
     account: Account | None = None
     umask: int | None = 0o022
     #: Name in `LIMITS` to (soft, hard), in the units of setrlimit(2); what only root may raise stays where it is.

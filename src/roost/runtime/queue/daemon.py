@@ -71,7 +71,7 @@ COMMIT_GAP_S: Final = 0.01
 FIRST_PAUSE_S: Final = 0.1
 #: How long an answer waits for the disk, s.
 ANSWER_ANYWAY_S: Final = 2.0
-#: How long an end waits for the disk, s. What is not on it then was told to nobody.
+#: How long the end of the daemon waits for the disk, s. What is not on it by then has been reported to no one.
 SETTLE_S: Final = 20.0
 #: How long an end waits for users' event logs, s. What is not in them then is written at the next start.
 LOGS_END_S: Final = 2.0
@@ -258,7 +258,7 @@ class ScheddDaemon:
             give_up()
         for effect in step.effects:
             if isinstance(effect, ef.OfferJobs):
-                # No promise to anybody: a match may come while its job is still on its way to the disk.
+                # Not a promise: a match may arrive while its job is still being written to the disk.
                 self.demands.idle(effect)
                 self.local.look()
         if step.changes or step.effects:
@@ -320,7 +320,7 @@ class ScheddDaemon:
                 self._written += written
             if pieces:
                 await self.logs.write(pieces)
-            # Whoever hears that a job has ended finds it in its log, too.
+            # A receiver that learns that a job has ended also finds it in the job's log.
             self._kept.advance(fed)
             for step in steps:
                 for effect in step.effects:
@@ -485,7 +485,7 @@ class ScheddDaemon:
             _log.warning("from %s: %s: %s", sender, type(message).__name__, error)
             return
         self.demands.heard = message.serial
-        # What was matched is not idle any more, and the matchmaker wants to know that it was heard.
+        # What was matched is no longer idle, and the matchmaker waits for the confirmation.
         self.demands.soon()
         for event in found:
             self.feed(event)

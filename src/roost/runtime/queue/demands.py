@@ -112,7 +112,7 @@ class Demands:
         self._hidden = 0
         #: What the pool was told of submitters.
         self._told_ads: dict[str, dict[str, Any]] = {}
-        #: The queue's own ad as it was told last; empty for one that nobody knows. When it was made, and told.
+        #: The queue's own ad as it was published last, empty before the first time; when it was made, and published.
         self._own_ad: dict[str, Any] = {}
         self._own_ad_at = self._own_ad_told_at = 0.0
         #: Number of the last word to the matchmaker, and of the last that was heard from it.

@@ -34,7 +34,7 @@ WAITING_CHARS_MAX: Final = 16_000_000
 
 #: What was said of a log that an internal error keeps from being written.
 _INTERNAL: Final = "internal error"
-#: What passes by itself, or when somebody makes room.
+#: Errors that pass by themselves, or when a user makes room.
 _PASSING: Final = frozenset(
     (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.ETIMEDOUT, errno.ESTALE, errno.EAGAIN, errno.ENOMEM, errno.EMFILE)
 )

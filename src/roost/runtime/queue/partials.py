@@ -25,7 +25,7 @@ LINES_MAX: Final = 2_000
 class Partial(NamedTuple):
     """A file that is not whole."""
 
-    #: Who owns it.
+    #: The owner.
     owner: str
     #: What it will be, and its name until then.
     target: str

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-#: A run that asks for nothing for so long has no berth any more, s: its machine is gone, or has failed.
+#: A run that asks for nothing for so long loses its berth, s: its machine is gone, or has failed.
 SILENT_S: Final = 60.0
 
 

@@ -164,7 +164,7 @@ class Process:
                 heard.add(event.cluster)
                 if event.node not in self.dag.nodes:
                     continue
-                # The log of a large node is told in parts of its jobs.
+                # The log of a large node is read in parts of its jobs.
                 _, jobs = present.get(event.cluster, ("", 0))
                 event = replace(event, jobs=max(jobs, event.jobs))
             yield event

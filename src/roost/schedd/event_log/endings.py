@@ -91,7 +91,7 @@ class JobEvicted(Event):
 
     def attributes(self) -> dict[str, Value]:
         ending = {"TerminatedNormally": False} if self.requeued is None else self.requeued.attributes()
-        # As the reference does: a number that says nothing is not there.
+        # As the reference does: a number that says nothing is left out.
         numbers = {name: number for name, number in zip(_NUMBERS, (self.code, self.subcode), strict=True) if number}
         return {
             "Checkpointed": self.checkpointed,

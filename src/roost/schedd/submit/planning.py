@@ -52,7 +52,7 @@ class Planner:
     findings: Findings
     #: Whether files are looked at.
     looks: bool = True
-    #: Whether an input file that is not there is an error (SUBMIT_SKIP_FILECHECKS false), not a warning.
+    #: Whether a missing input file is an error (SUBMIT_SKIP_FILECHECKS false), not a warning.
     strict: bool = False
 
     def plan(self, defined: Mapping[str, Definition], items: QueueItems, first: int, where: Span) -> Planned:
@@ -182,9 +182,9 @@ class _Looker:
     """Looks at the files of jobs, at each file once."""
 
     host: SubmitHost
-    #: Path to size; None for what is not there.
+    #: Path to size; None for a file that does not exist.
     known: dict[str, int | None]
-    #: How bad it is when an input file is not there.
+    #: The severity of a missing input file.
     severity: Severity
 
     def _size(self, path: str) -> int | None:

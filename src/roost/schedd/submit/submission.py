@@ -39,7 +39,7 @@ _VARIABLE = re.compile(r"\$ENV\(\s*(\w+)")
 #: The beginning of a name that macros complete.
 _PUT_TOGETHER = re.compile(r"\$\(([\w.]*)\$")
 _COMPUTED_NAME = re.compile(r"\$ENV\([^):]*\$")
-#: Where these are wrong, nobody knows which lines would have had an effect.
+#: Where these are wrong, it is unknown which lines would have had an effect.
 _PROSE_CODES = frozenset((Code.MISSING_OPERATOR, Code.JUNK_BEFORE_OPERATOR, Code.COLON_ASSIGNMENT))
 _QUEUE_CODES = frozenset((SubmitCode.QUEUE, SubmitCode.ITEMS, SubmitCode.LIMIT_REACHED))
 

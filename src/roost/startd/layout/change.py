@@ -34,7 +34,7 @@ class PresentLayout:
     resources: MachineResources
     #: Static and partitionable slots by number.
     slots: Mapping[int, SlotShape]
-    #: Number of a slot that somebody holds, or that parts are cut from, to the highest rank of the claims on it.
+    #: Number of a slot that is held, or that parts are cut from, to the highest rank of the claims on it.
     held: Mapping[int, float]
 
 

@@ -138,7 +138,7 @@ class InstanceState(Struct):
     letters: str
     #: Epoch s.
     at: float
-    #: Who gave it the last time.
+    #: The user who gave it last.
     actor: str
 
 

@@ -34,7 +34,7 @@ def check(pool: Pool) -> Iterator[Hit]:
     seen: set[frozenset[str]] = set()
     for _, hit in forwarded(pool, Code.MACRO_CYCLE, Code.EXPANSION_LIMIT):
         circle = frozenset(hit.message.rpartition(": ")[2].split(" -> "))
-        # Whoever refers to a macro of the circle has the same finding; once is enough.
+        # A macro that refers to one of the circle has the same finding; once is enough.
         if len(circle) == 1 or circle not in seen:
             seen.add(circle)
             yield hit

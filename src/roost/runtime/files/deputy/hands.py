@@ -1,4 +1,4 @@
-# pathlib and contextlib are too large for the process that does this as somebody else.
+# pathlib and contextlib are too large for the process that does this as another user.
 # ruff: noqa: SIM105, PTH101, PTH102, PTH104, PTH108, PTH112, PTH114, PTH116, PTH118, PTH120, PTH208
 """Operations on users' files: examine, open, write, each complete in itself.
 
@@ -115,7 +115,7 @@ class Hands:
             try:
                 _take(file, data, offset, mode, sync)
             except OSError:
-                # Nobody goes on with it, and it takes room that is missing.
+                # No writer continues it, and it takes room that is needed.
                 os.unlink(partial)
                 raise
         finally:
@@ -124,7 +124,7 @@ class Hands:
             try:
                 os.rename(partial, target)
             except FileNotFoundError:
-                # Somebody has removed it just now; where the directory is gone it fails when it is begun again.
+                # Another process has removed it just now; where the directory is gone it fails when it is begun again.
                 return 0
         return offset + len(data)
 
@@ -165,7 +165,7 @@ class Hands:
                     rest = rest[os.write(file, rest) :]
             except OSError:
                 written = len(data) - len(rest)
-                # Not if somebody else has added something meanwhile.
+                # Not if another process has added something meanwhile.
                 if found.st_mode & _KIND == _FILE and os.fstat(file).st_size == found.st_size + written:
                     os.ftruncate(file, found.st_size)
                 raise
@@ -184,7 +184,7 @@ def _make_directories(path: str) -> None:
     try:
         os.mkdir(path, 0o755)
     except FileExistsError:
-        # Somebody else was as quick, or it is not a directory.
+        # Another process has made it just now, or it is not a directory.
         if not os.path.isdir(path):
             raise
 

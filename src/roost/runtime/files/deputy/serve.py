@@ -39,7 +39,7 @@ def serve(channel_file: int, uid: int, gid: int, groups: list[int]) -> None:
         try:
             _answer(channel, deed, arguments, data)
         except OSError:
-            # Nobody wants the answer any more.
+            # The daemon no longer wants the answer.
             return
 
 

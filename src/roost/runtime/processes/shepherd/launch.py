@@ -59,7 +59,7 @@ STAGES = ("session", "limits", "account", "directory", "input", "output", "error
 
 _KILL = 9
 _OOM_SCORE = b"/proc/self/oom_score_adj"
-#: errno of a program that somebody writes to, how often it is tried again, and the time between, s.
+#: errno of a program that another process writes to, how often it is tried again, and the time between, s.
 _TEXT_BUSY, _BUSY_TRIES, _BUSY_S = 26, 50, 0.01
 #: Signals that this process or Python ignores; what is ignored stays so in the program.
 _TOUCHED = (
@@ -247,7 +247,7 @@ def _become(order: dict[str, Any]) -> None:
         return
     uid, gid, groups = account
     try:
-        # Only root may raise limits, and after this nobody is root.
+        # Only root may raise limits, and after this the process is not root.
         for which, soft, hard in order["limits"]:
             if _above(hard, resource.getrlimit(which)[1]):
                 resource.setrlimit(which, (soft, hard))

@@ -28,10 +28,10 @@ if TYPE_CHECKING:
 #: Environment variable that marks the processes of a job.
 MARK = b"_ROOST_JOB"
 
-#: How often a family is looked over for newcomers before it is taken as complete.
+#: How often to look for new processes of a family before it counts as complete.
 PASSES_MAX = 64
 
-#: How long what is left in a control group may take to die, and how often it is looked whether it has, s.
+#: How long processes left in a control group may take to die, and how often to check whether they have, s.
 _CLEAR_S = 5.0
 _CLEAR_LOOK_S = 0.01
 

@@ -102,7 +102,7 @@ def _live(order: dict[str, Any], boot: str, channel: _socket.socket, lock: int) 
     memory = job.order["memory"]
     for each in (group, None if memory is None else memory["group"]):
         if each is not None and os.getppid() != nursery:
-            # Nobody is left who would make another group beside it. It goes if it is empty.
+            # No process is left that would make another group next to it. It is removed if it is empty.
             remove_group(each.rpartition(b"/")[0])
 
 
