@@ -11,7 +11,7 @@ import os
 import pwd
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -32,6 +32,7 @@ from roost.wire.requests.cell import (
     ChangedInstance,
     ChangeInstances,
     ClearUsage,
+    InstanceChange,
     ReadCell,
     Usage,
 )
@@ -219,35 +220,53 @@ def _change_of(told: CellChange) -> Change:
     return Change(verb=Verb(told.verb), kind=told.kind, name=told.name, details=details)
 
 
-#: Command to what an instance is then, as `qmod` says it.
-_STATES: Final = {
-    "disable": "disabled", "enable": "enabled", "suspend": "suspended", "resume": "unsuspended",
-}  # fmt: skip
+def _by_state(state: str) -> tuple[str, str]:
+    """What `qmod` says of an instance that changed, and of one that was so before."""
+    return (
+        f'{{who}} changed state of "{{name}}" ({state})',
+        f'Queue instance "{{name}}" is already in the specified state: {state}',
+    )
+
+
+_STATES: Final[dict[InstanceChange, tuple[str, str]]] = {
+    "disable": _by_state("disabled"),
+    "enable": _by_state("enabled"),
+    "suspend": _by_state("suspended"),
+    "resume": _by_state("unsuspended"),
+    "clear": ("{name} takes jobs again", "{name} is not in the error state"),
+}
 
 
 def change_states(args: argparse.Namespace) -> int:
     """Run ``disable``, ``enable``, ``suspend`` and ``resume``."""
-    action = args.cell_command
+    return _change_states(args, args.cell_command, args.names)
 
+
+def clear(args: argparse.Namespace) -> int:
+    """Run ``clear``."""
+    return _change_states(args, "clear", args.instances)
+
+
+def _change_states(args: argparse.Namespace, action: InstanceChange, names: Sequence[str]) -> int:
     def work(pool: Pool) -> int:
-        rows = pool.ask(ChangeInstances(action=action, names=tuple(args.names)))
+        rows = pool.ask(ChangeInstances(action=action, names=tuple(names)))
         if args.json:
             print_json([data_of(row) for row in rows])
         for row in () if args.json else rows:
-            _say_outcome(row, _STATES[action])
+            _say_outcome(row, *_STATES[action])
         return int(any(row.outcome in ("denied", "unknown") for row in rows))
 
     return with_pool(args, work)
 
 
-def _say_outcome(row: ChangedInstance, state: str) -> None:
-    """What became of an instance, in the words of `qmod`."""
+def _say_outcome(row: ChangedInstance, changed: str, already: str) -> None:
+    """What became of an instance."""
     user = pwd.getpwuid(os.getuid()).pw_name
     match row.outcome:
         case "changed":
-            print(f'{user}@{os.uname().nodename} changed state of "{row.name}" ({state})')
+            print(changed.format(who=f"{user}@{os.uname().nodename}", name=row.name))
         case "already":
-            print(f'Queue instance "{row.name}" is already in the specified state: {state}')
+            print(already.format(name=row.name))
         case "denied":
             print(f'{user} - you have no permission to modify queue "{row.name}"', file=sys.stderr)
         case "unknown":
@@ -313,23 +332,3 @@ def clear_usage(args: argparse.Namespace) -> int:
     else:
         print(f"the usage of {done.accounts} account{'' if done.accounts == 1 else 's'} is forgotten")
     return 0
-
-
-def clear(args: argparse.Namespace) -> int:
-    """Run ``clear``."""
-
-    def work(pool: Pool) -> int:
-        rows = pool.ask(ChangeInstances(action="clear", names=tuple(args.instances)))
-        if args.json:
-            print_json([data_of(row) for row in rows])
-        for row in () if args.json else rows:
-            match row.outcome:
-                case "changed":
-                    print(f"{row.name} takes jobs again")
-                case "already":
-                    print(f"{row.name} is not in the error state")
-                case _:
-                    _say_outcome(row, "")
-        return int(any(row.outcome in ("denied", "unknown") for row in rows))
-
-    return with_pool(args, work)

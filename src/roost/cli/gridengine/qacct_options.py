@@ -11,29 +11,32 @@ from typing import Final, NoReturn
 from roost.base.records import dataclass, field
 from roost.cli.gridengine.accounting_tables import ColumnShown
 from roost.cli.gridengine.errors import Failure
-from roost.cli.gridengine.options import Option, usage
+from roost.cli.gridengine.option_tables import options
+from roost.cli.gridengine.options import usage
 
-OPTIONS: Final = (
-    Option("A", "list [matching] account", "[account_string]"),
-    Option("ar", "list [matching] advance reservations; pools have none, and their runs have 0", "[ar_id]"),
-    Option("b", "runs that started at this time or later, [[CC]YY]MMDDhhmm[.SS]", "begin_time"),
-    Option("d", "runs that started in so many days: from -b on, before -e, or before now", "days"),
-    Option("D", "list [matching] department", "[department]"),
-    Option("e", "runs that started at this time or earlier", "end_time"),
-    Option("E", "-b, -d and -e are about the end of runs, not their start"),
-    Option("f", "read this accounting file, - for standard input, and not the pool's database", "acctfile"),
-    Option("g", "list [matching] group, by name or number", "[groupid|groupname]"),
-    Option("h", "list [matching] host", "[host]"),
-    Option("j", "list all [matching] runs in detail", "[job_id|job_name|pattern]"),
-    Option("l", "runs in queue instances with these resources", "attr=val,..."),
-    Option("m", "ignore the tasks that parallel jobs have started"),
-    Option("o", "list [matching] owner", "[owner]"),
-    Option("u", "the same", "[owner]"),
-    Option("pe", "list [matching] parallel environment", "[pe_name]"),
-    Option("P", "list [matching] project", "[project]"),
-    Option("q", "list [matching] queue", "[queue]"),
-    Option("slots", "list [matching] number of slots", "[slots]"),
-    Option("t", "list all [matching] tasks (requires -j with an argument)", "taskid[-taskid[:step]],..."),
+OPTIONS: Final = options(
+    """
+A [account_string] | list [matching] account
+ar [ar_id] | list [matching] advance reservations; pools have none, and their runs have 0
+b begin_time | runs that started at this time or later, [[CC]YY]MMDDhhmm[.SS]
+d days | runs that started in so many days: from -b on, before -e, or before now
+D [department] | list [matching] department
+e end_time | runs that started at this time or earlier
+E | -b, -d and -e are about the end of runs, not their start
+f acctfile | read this accounting file, - for standard input, and not the pool's database
+g [groupid|groupname] | list [matching] group, by name or number
+h [host] | list [matching] host
+j [job_id|job_name|pattern] | list all [matching] runs in detail
+l attr=val,... | runs in queue instances with these resources
+m | ignore the tasks that parallel jobs have started
+o [owner] | list [matching] owner
+u [owner] | the same
+pe [pe_name] | list [matching] parallel environment
+P [project] | list [matching] project
+q [queue] | list [matching] queue
+slots [slots] | list [matching] number of slots
+t taskid[-taskid[:step]],... | list all [matching] tasks (requires -j with an argument)
+"""
 )
 _TAKES: Final = {option.name: option.takes for option in OPTIONS}
 #: Columns in their order: option, heading, and the member of a record.

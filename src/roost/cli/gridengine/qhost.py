@@ -11,14 +11,15 @@ from roost.cli.gridengine.asking import ask, cell_files
 from roost.cli.gridengine.errors import Failure
 from roost.cli.gridengine.options import Option, usage
 from roost.cli.gridengine.qstat import with_causes
-from roost.cli.gridengine.tables import date, no_priority, of_priorities
+from roost.cli.gridengine.tables import date, of_priorities
 from roost.cli.gridengine.tasks import SHOWN, Task, tasks_of
 from roost.cli.gridengine.xml import escape
+from roost.model.cell_priority import NO_PRIORITY, Priority
 from roost.wire.requests import central, queue
 
 if TYPE_CHECKING:
     from roost.cli.pool import Pool
-    from roost.wire.requests.central import CellHost, CellPriority, HostOffer, QueueInstance
+    from roost.wire.requests.central import CellHost, HostOffer, QueueInstance
 
 OPTIONS: Final = (
     Option("F", "show (selected) resources", "[resource_attribute]"),
@@ -120,7 +121,7 @@ def run(name: str, arguments: list[str]) -> int:
 def _list(pool: Pool, query: Query) -> int:
     hosts = _chosen(pool, query)
     instances: list[QueueInstance] = []
-    jobs: list[tuple[Task, CellPriority]] = []
+    jobs: list[tuple[Task, Priority]] = []
     if "q" in query.flags:
         instances = pool.ask(central.QueueInstances())
     if "j" in query.flags:
@@ -172,12 +173,12 @@ def _chosen(pool: Pool, query: Query) -> list[CellHost]:
     return hosts
 
 
-def _jobs(pool: Pool, query: Query) -> list[tuple[Task, CellPriority]]:
+def _jobs(pool: Pool, query: Query) -> list[tuple[Task, Priority]]:
     """The tasks that run, in the order of `qstat`."""
     found = [task for task in tasks_of(pool.ask(queue.Query(projection=SHOWN))) if task.runs]
     meant = [task for task in found if not query.users or any(fnmatchcase(task.owner, each) for each in query.users)]
     priorities = of_priorities(pool.ask(central.CellPriorities()))
-    listed = [(task, priorities.get(task.job, no_priority())) for task in with_causes(pool, meant)]
+    listed = [(task, priorities.get(task.job, NO_PRIORITY)) for task in with_causes(pool, meant)]
     return sorted(listed, key=lambda each: (-each[1].priority, *each[0].order))
 
 
@@ -230,7 +231,7 @@ def _shown(columns: str, query: Query) -> bool:
 def _table(
     hosts: Sequence[CellHost],
     instances: Sequence[QueueInstance],
-    jobs: Sequence[tuple[Task, CellPriority]],
+    jobs: Sequence[tuple[Task, Priority]],
     query: Query,
 ) -> Iterator[str]:
     columns = [each for each in _COLUMNS if _shown(each[2], query)]
@@ -270,7 +271,7 @@ def _roles(task: Task, instance: str) -> list[str]:
     return ["MASTER"] * (instance == task.instance) + ["SLAVE"] * task.grants[instance]
 
 
-def _job(task: Task, priority: CellPriority, instance: str, *, with_queue: bool) -> str:
+def _job(task: Task, priority: Priority, instance: str, *, with_queue: bool) -> str:
     place = f"{instance:<10.10} " if with_queue else ""
     number = str(task.number) if task.tasks else " " * 7
     begin = (
@@ -287,7 +288,7 @@ def _job(task: Task, priority: CellPriority, instance: str, *, with_queue: bool)
 def _xml(
     hosts: Sequence[CellHost],
     instances: Sequence[QueueInstance],
-    jobs: Sequence[tuple[Task, CellPriority]],
+    jobs: Sequence[tuple[Task, Priority]],
     query: Query,
 ) -> Iterator[str]:
     yield f"<?xml version='1.0'?>\n<qhost xmlns:xsd=\"{_SCHEMA}\">\n"
@@ -298,8 +299,8 @@ def _xml(
             if _shown(name, query):
                 yield _hostvalue(tag, _value(host, name))
         for one in _offers(host, query):
-            value = escape(_offer(one, query.types))
-            yield f"   <resourcevalue name='{one.name}' dominance='{one.source}'>{value}</resourcevalue>\n"
+            attributes = f"name='{one.name}' dominance='{one.source}'"
+            yield _row("resourcevalue", attributes, _offer(one, query.types))
         for instance in _of_host(instances, host.name):
             name = escape(instance.name.partition("@")[0])
             yield f" <queue name='{name}'>\n"
@@ -310,7 +311,7 @@ def _xml(
                 ("slots_resv", 0),
                 ("state_string", instance.states),
             ):
-                yield f"   <queuevalue qname='{name}' name='{tag}'>{figure}</queuevalue>\n"
+                yield _row("queuevalue", f"qname='{name}' name='{tag}'", figure)
             yield " </queue>\n"
         for task, priority in jobs:
             for place in task.grants:
@@ -322,10 +323,14 @@ def _xml(
 
 
 def _hostvalue(name: str, value: str) -> str:
-    return f"   <hostvalue name='{name}'>{escape(value)}</hostvalue>\n"
+    return _row("hostvalue", f"name='{name}'", value)
 
 
-def _xml_job(task: Task, priority: CellPriority, instance: str, role: str) -> Iterator[str]:
+def _row(kind: str, attributes: str, value: object) -> str:
+    return f"   <{kind} {attributes}>{escape(str(value))}</{kind}>\n"
+
+
+def _xml_job(task: Task, priority: Priority, instance: str, role: str) -> Iterator[str]:
     yield f" <job name='{task.job}'>\n"
     values: list[tuple[str, object]] = [
         ("priority", f"'{priority.priority:.6f}'"),
@@ -339,5 +344,5 @@ def _xml_job(task: Task, priority: CellPriority, instance: str, role: str) -> It
     if task.tasks:
         values.append(("taskid", task.number))
     for name, value in values:
-        yield f"   <jobvalue jobid='{task.job}' name='{name}'>{escape(str(value))}</jobvalue>\n"
+        yield _row("jobvalue", f"jobid='{task.job}' name='{name}'", value)
     yield " </job>\n"

@@ -18,7 +18,7 @@ from roost.model import cell_requests as cell
 from roost.runtime.identity import host_name
 from roost.schedd.status import JobStatus
 from roost.wire.requests import queue
-from roost.wire.requests.cell import ChangeInstances
+from roost.wire.requests.cell import ChangeInstances, InstanceChange
 
 if TYPE_CHECKING:
     from roost.cli.pool import Pool
@@ -45,7 +45,7 @@ OPTIONS: Final = (
 )
 _TAKES: Final = {option.name: option.takes for option in OPTIONS}
 #: Option to what the instance is asked to become, and how that is called.
-_STATES: Final = {
+_STATES: Final[dict[str, tuple[InstanceChange, str]]] = {
     "c": ("clear", "no error"), "d": ("disable", "disabled"), "e": ("enable", "enabled"),
     "s": ("suspend", "suspended"), "us": ("resume", "unsuspended"),
 }  # fmt: skip
@@ -159,7 +159,7 @@ class _Work:
     def _instances(self, order: _Order) -> int:
         action, called = _STATES[order.verb]
         status = 0
-        for row in self._pool.ask(ChangeInstances(action=action, names=(order.queue,))):  # type: ignore[arg-type]
+        for row in self._pool.ask(ChangeInstances(action=action, names=(order.queue,))):
             match row.outcome:
                 case "unknown":
                     status = _said(order.absent)

@@ -12,7 +12,8 @@ from xml.sax.saxutils import escape
 from roost.base.records import replace
 from roost.cli.gridengine.asking import ask, cell_files
 from roost.cli.gridengine.errors import Failure
-from roost.cli.gridengine.options import Option, taken, usage
+from roost.cli.gridengine.option_tables import options
+from roost.cli.gridengine.options import taken, usage
 from roost.cli.gridengine.tasks import SHOWN, Task, tasks_of
 from roost.model import cell_requests
 from roost.wire.requests import central, queue
@@ -22,14 +23,16 @@ if TYPE_CHECKING:
     from roost.gridengine.pool.quota_use import Use
     from roost.gridengine.scheduling import RunningTask
 
-OPTIONS: Final = (
-    Option("h", "display only selected hosts", "wc_host_list"),
-    Option("l", "display only limits of these resources", "resource_attributes"),
-    Option("P", "display only selected projects", "wc_project_list"),
-    Option("pe", "display only selected parallel environments", "wc_pe_list"),
-    Option("q", "display only selected queues", "wc_cqueue_list"),
-    Option("u", "display only selected users, * for all (default: yourself)", "user_list"),
-    Option("xml", "display the information in XML format"),
+OPTIONS: Final = options(
+    """
+h wc_host_list | display only selected hosts
+l resource_attributes | display only limits of these resources
+P wc_project_list | display only selected projects
+pe wc_pe_list | display only selected parallel environments
+q wc_cqueue_list | display only selected queues
+u user_list | display only selected users, * for all (default: yourself)
+xml | display the information in XML format
+"""
 )
 #: Option to the filter of rules that it is about.
 _FILTERS: Final = {"u": "users", "P": "projects", "pe": "pes", "q": "queues", "h": "hosts"}

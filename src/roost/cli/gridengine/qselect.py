@@ -7,18 +7,21 @@ from typing import TYPE_CHECKING, Final
 
 from roost.cli.gridengine.asking import ask
 from roost.cli.gridengine.errors import FAILED, Failure
-from roost.cli.gridengine.options import Option, taken, usage
+from roost.cli.gridengine.option_tables import options
+from roost.cli.gridengine.options import taken, usage
 from roost.cli.gridengine.selecting import Wanted, select, wanted_by
 
 if TYPE_CHECKING:
     from roost.cli.pool import Pool
 
-OPTIONS: Final = (
-    Option("l", "request the given resources", "resource_list"),
-    Option("pe", "select only queues with one of these parallel environments", "pe_list"),
-    Option("q", "print information on given queue", "wc_queue_list"),
-    Option("qs", "selects queues which are in the given state(s)", "{a|c|d|o|s|u|A|C|D|E|S}"),
-    Option("U", "select only queues where these users have access", "user_list"),
+OPTIONS: Final = options(
+    """
+l resource_list | request the given resources
+pe pe_list | select only queues with one of these parallel environments
+q wc_queue_list | print information on given queue
+qs {a|c|d|o|s|u|A|C|D|E|S} | selects queues which are in the given state(s)
+U user_list | select only queues where these users have access
+"""
 )
 
 

@@ -17,6 +17,7 @@ from roost.cli.gridengine.selecting import CHOOSING, Wanted, select, wanted_by
 from roost.cli.gridengine.tables import Listed, Look
 from roost.cli.gridengine.tasks import SHOWN, Task, grouped, tasks_of, with_predecessors
 from roost.model import cell_requests as cell
+from roost.model.cell_priority import NO_PRIORITY, Priority
 from roost.runtime.identity import user_name
 from roost.schedd.status import JobStatus
 from roost.wire.requests import central, queue
@@ -24,7 +25,7 @@ from roost.wire.requests import central, queue
 if TYPE_CHECKING:
     from roost.cli.pool import Pool
     from roost.gridengine.scheduling.patterns import QueuePatterns
-    from roost.wire.requests.central import CellPriority, QueueInstance
+    from roost.wire.requests.central import QueueInstance
 
 _NOT_YET: Final = "Roost does not show it yet"
 
@@ -221,9 +222,9 @@ def _jobs(pool: Pool, query: Query, chosen: Chosen | None) -> tuple[list[Listed]
     wanted = (task for task in found if task.state != "z" and query.wants(task))
     tasks = with_causes(pool, [task for task in wanted if chosen is None or chosen.has(task)])
     priorities = tables.of_priorities(pool.ask(central.CellPriorities())) if tasks else {}
-    none = tables.no_priority()
+    none = NO_PRIORITY
 
-    def priority(task: Task) -> CellPriority:
+    def priority(task: Task) -> Priority:
         # Jobs that may not start are in no run.
         return priorities.get(task.job, none) if task.runs or not (task.holds or task.is_error) else none
 
@@ -261,7 +262,7 @@ def _number(task: Task) -> str:
     return str(task.number) if task.tasks else ""
 
 
-def _waiting(tasks: Sequence[Task], query: Query, of: Callable[[Task], CellPriority]) -> Iterator[Listed]:
+def _waiting(tasks: Sequence[Task], query: Query, of: Callable[[Task], Priority]) -> Iterator[Listed]:
     if query.group == "d":
         yield from (Listed(task, _number(task), of(task)) for task in tasks)
         return

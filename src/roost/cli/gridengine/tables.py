@@ -8,6 +8,7 @@ from typing import Final, NamedTuple
 
 from roost.cli.gridengine.tasks import Task, slots_asked
 from roost.model import cell_requests as cell
+from roost.model.cell_priority import NO_PRIORITY, Priority
 from roost.wire.requests.central import CellPriority, QueueInstance
 
 #: Of the list of queue instances.
@@ -18,10 +19,6 @@ PENDING: Final = (
     f"\n{_HASHES}\n - PENDING JOBS - PENDING JOBS - PENDING JOBS - PENDING JOBS - PENDING JOBS\n{_HASHES}\n"
 )
 CLUSTER_HEAD: Final = "CLUSTER QUEUE                   CQLOAD   USED    RES  AVAIL  TOTAL aoACDS  cdsuE  "
-_NONE: Final = CellPriority(
-    schedd="", cluster=0, priority=0.0, posix=0.0, urgency_share=0.0, ticket_share=0.0, resources=0.0, waiting=0.0,
-    deadline=0.0, override=0.0, functional=0.0, share=0.0,
-)  # fmt: skip
 #: Letters of instances that are off for a while, and those that somebody or something has closed.
 _FOR_A_WHILE, _CLOSED = frozenset("aoACDS"), frozenset("cdsuE")
 
@@ -43,7 +40,7 @@ class Listed(NamedTuple):
     task: Task
     #: Numbers of the tasks; "" for a job without tasks.
     numbers: str
-    priority: CellPriority = _NONE
+    priority: Priority = NO_PRIORITY
 
 
 def date(instant: float) -> str:
@@ -176,11 +173,6 @@ def cluster_figures(instances: Iterable[QueueInstance]) -> Figures:
     )
 
 
-def of_priorities(rows: Iterable[CellPriority]) -> Mapping[int, CellPriority]:
+def of_priorities(rows: Iterable[CellPriority]) -> Mapping[int, Priority]:
     """Job to its priority."""
-    return {row.cluster: row for row in rows}
-
-
-def no_priority() -> CellPriority:
-    """That of a job that the run has not seen."""
-    return _NONE
+    return {row.cluster: Priority(*(row.figures.get(name, 0.0) for name in Priority._fields)) for row in rows}

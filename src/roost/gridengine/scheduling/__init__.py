@@ -27,7 +27,7 @@ from __future__ import annotations
 from collections.abc import Generator, Iterator
 
 from roost.gridengine.scheduling.dispatch import Dispatcher
-from roost.gridengine.scheduling.plan import Dispatch, Plan, Priority, Reservation, Suspension
+from roost.gridengine.scheduling.plan import Dispatch, Plan, Reservation, Suspension
 from roost.gridengine.scheduling.snapshot import (
     Account,
     Grant,
@@ -38,6 +38,7 @@ from roost.gridengine.scheduling.snapshot import (
     RunningTask,
     Snapshot,
 )
+from roost.model.cell_priority import Priority
 
 __all__ = [
     "Account",

@@ -9,6 +9,7 @@ from roost.base.records import dataclass
 from roost.gridengine.pairs import Pair
 from roost.gridengine.scheduling.reasons import Reason
 from roost.gridengine.scheduling.snapshot import Grant
+from roost.model.cell_priority import Priority
 from roost.model.cell_requests import Suspender
 
 
@@ -44,28 +45,6 @@ class Suspension(NamedTuple):
     #: `THRESHOLD` or `SLOTWISE`
     cause: str
     begins: bool
-
-
-class Priority(NamedTuple):
-    """A job's priority and what it is made of, as `qstat -pri` and `qstat -urg` show it."""
-
-    priority: float
-    #: `qsub -p`, urgency and tickets, each from 0 to 1
-    posix: float
-    urgency_share: float
-    ticket_share: float
-    resources: float
-    waiting: float
-    deadline: float
-    #: tickets by policy
-    override: float
-    functional: float
-    share: float
-
-    @property
-    def urgency(self) -> float:
-        """The sum that the share is made from."""
-        return self.resources + self.waiting + self.deadline
 
 
 class Waiting(NamedTuple):

@@ -16,9 +16,9 @@ from roost.gridengine.complex import Complex, value_number
 from roost.gridengine.scheduler import SchedulerConfiguration
 from roost.gridengine.scheduling.ledger import SLOTS
 from roost.gridengine.scheduling.patterns import environments
-from roost.gridengine.scheduling.plan import Priority
 from roost.gridengine.scheduling.snapshot import Request, Snapshot
 from roost.gridengine.scheduling.tickets import Tickets, tickets
+from roost.model.cell_priority import Priority
 
 #: `qsub -p` goes from here to its negative
 _LOWEST: Final = -1024

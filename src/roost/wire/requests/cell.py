@@ -259,13 +259,14 @@ class ChangedInstance(Struct):
     outcome: Outcome
 
 
+#: What instances are asked to become; "clear" takes away the error state, so that the instance takes jobs again.
+InstanceChange: TypeAlias = Literal["disable", "enable", "suspend", "resume", "clear"]
+
+
 class ChangeInstances(Request[list[ChangedInstance]]):
-    """Change the states of queue instances; operators and managers of the cell may, and owners of the instances.
+    """Change the states of queue instances; operators and managers of the cell may, and owners of the instances."""
 
-    "clear" takes away the error state, so that the instance takes jobs again.
-    """
-
-    action: Literal["disable", "enable", "suspend", "resume", "clear"]
+    action: InstanceChange
     #: Queues, instances and queue domains, with wildcards.
     names: tuple[str, ...]
 

@@ -199,18 +199,9 @@ class CellPriority(Struct):
 
     schedd: str
     cluster: int
-    priority: float
-    #: `qsub -p`, urgency and tickets, each from 0 to 1.
-    posix: float
-    urgency_share: float
-    ticket_share: float
-    resources: float
-    waiting: float
-    deadline: float
-    #: Tickets by policy.
-    override: float
-    functional: float
-    share: float
+    #: By the names of `roost.model.cell_priority.Priority`: priority; posix, urgency_share and ticket_share (0 to 1);
+    #: resources, waiting and deadline, the sums of the urgency; override, functional and share, the tickets.
+    figures: dict[str, float]
 
 
 class CellPriorities(Request[list[CellPriority]]):
