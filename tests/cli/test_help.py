@@ -93,7 +93,7 @@ def test_help_of_a_topic_is_its_text(topic: str, capsys: pytest.CaptureFixture[s
         ("bad-request", ["bad-request: code of an answer of a daemon"]),
         ("dag-cycle", ["dag-cycle: error in a DAG file"]),
         ("cell-in-use", ["cell-in-use: error in a Grid Engine cell"]),
-        ("slots-too-many", ["slots-too-many: problem of a layout of slots"]),
+        ("slots-too-many", ["slots-too-many: error in a layout of slots"]),
         ("D_LOAD", ["D_LOAD: category of <DAEMON>_DEBUG and ALL_DEBUG"]),
         ("splice", ["SPLICE: command of DAG files"]),
         ("claim", ["claim: word (glossary: Jobs and machines)"]),

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from roost.model.slots import SlotId
 from roost.startd.layout.layout import SLOTS_MAX
-from roost.startd.layout.problems import WARNINGS, LayoutCode
+from roost.startd.layout.problems import CODES, LayoutCode
 from roost.startd.load import apportion
 from tests.startd.layout_cases import laid_out
 
@@ -17,7 +17,9 @@ PAGE = (Path(__file__).parents[2] / "docs" / "concepts" / "slots.md").read_text(
 def test_every_code_is_in_the_table_and_no_other() -> None:
     rows = dict(re.findall(r"^\| `(slots-[a-z-]+)` \| (.*) \|$", PAGE, re.MULTILINE))
     assert set(rows) == {code.value for code in LayoutCode}
-    assert {code for code, text in rows.items() if text.startswith("warning: ")} == {code.value for code in WARNINGS}
+    assert {str(code): text.split(" | ")[0] for code, text in rows.items()} == {
+        str(code): str(doc.severity) for code, doc in CODES.items()
+    }
     assert f"more than {SLOTS_MAX} slots" in rows["slots-too-many"]
 
 

@@ -12,6 +12,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from typing import Final
 
+from roost.base.diagnostics import Severity
 from roost.cli import cell_pool
 from roost.cli.cell_files import Unreadable, program
 from roost.cli.cell_words import change_document, change_lines, counted
@@ -21,7 +22,7 @@ from roost.gridengine.difference import difference
 from roost.gridengine.lint import Report, all_rules, alone, check
 from roost.gridengine.problems import Refused
 from roost.gridengine.references import settle_cell
-from roost.policy.lint.findings import Finding, Severity
+from roost.policy.lint.findings import Finding
 from roost.policy.lint.pages import page
 
 #: findings that `check` shows; --json has them all

@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from fnmatch import fnmatchcase
 from pathlib import Path
 
+from roost.base.diagnostics import is_template_name
 from roost.cli.config_files import config_files
 from roost.config import (
     Code,
@@ -30,7 +31,6 @@ from roost.config import (
     load,
 )
 from roost.config.checking import by_place
-from roost.config.finding import is_template_name
 from roost.config.knobs import ALL, DEFAULTS, SUBSYSTEMS
 from roost.config.not_text import shown
 from roost.config.suggest import near, near_among

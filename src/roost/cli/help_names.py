@@ -7,11 +7,14 @@ may have several explanations. Upper and lower case differ only where the langua
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from textwrap import fill
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from roost.cli.terminal import width
+
+if TYPE_CHECKING:
+    from roost.base.diagnostics import CodeDoc
 
 
 class Source(NamedTuple):
@@ -64,22 +67,24 @@ def _rules() -> Iterator[str]:
 def _codes() -> dict[str, tuple[str, str, str]]:
     """Code to what it belongs to, what it means and what to do; "" where the meaning says that."""
     from roost.config.diagnostics import CODES
-    from roost.dag.problems import REMEDIES
-    from roost.gridengine.problems import MEANINGS as CELL
+    from roost.dag.problems import CODES as DAG
+    from roost.gridengine.problems import CODES as CELL
     from roost.schedd.submit.diagnostics import CODES as SUBMIT
-    from roost.startd.layout.problems import MEANINGS as LAYOUT
+    from roost.startd.layout.problems import CODES as LAYOUT
     from roost.wire.answer_codes import MEANINGS as ANSWERS
 
-    found = {str(code): (f"{doc.severity} in a configuration", doc.meaning, doc.remedy) for code, doc in CODES.items()}
-    found |= {
-        str(code): (f"{doc.severity} in a submit description", doc.meaning, doc.remedy) for code, doc in SUBMIT.items()
+    catalogues: tuple[tuple[str, Mapping[Any, CodeDoc]], ...] = (
+        ("in a configuration", CODES),
+        ("in a submit description", SUBMIT),
+        ("in a layout of slots", LAYOUT),
+        ("in a DAG file", DAG),
+        ("in a Grid Engine cell", CELL),
+    )
+    found = {
+        str(code): (f"{doc.severity} {where}", doc.meaning, doc.remedy)
+        for where, codes in catalogues
+        for code, doc in codes.items()
     }
-    found |= {
-        str(code): ("problem of a layout of slots", f"{text[0].upper()}{text[1:]}.", "")
-        for code, text in LAYOUT.items()
-    }
-    found |= {str(code): ("error in a DAG file", text, "") for code, text in REMEDIES.items()}
-    found |= {str(code): ("error in a Grid Engine cell", text, "") for code, text in CELL.items()}
     return found | {code: ("code of an answer of a daemon", text, "") for code, text in ANSWERS.items()}
 
 

@@ -18,7 +18,6 @@ from roost.classad.forms import parse_ad
 from roost.cli.config_files import config_files
 from roost.cli.terminal import CommandError, Exit
 from roost.config import Code, check
-from roost.config import Severity as ConfigSeverity
 from roost.policy.lint import Choice, Finding, Place, Report, Rule, Severity, all_rules, lint
 from roost.policy.lint.edits import corrected, difference, edits_by_file
 from roost.policy.lint.pages import page, pages
@@ -141,7 +140,7 @@ def _daemons(report: Report, choice: Choice) -> Iterator[Finding]:
         return
     for one in further_problems(report.config, check(report.config)):
         # What is a warning of a layout is one for the machine that is assumed.
-        if choice.wants(one.code.upper()) and (one.severity is ConfigSeverity.ERROR or one.code in set(Code)):
+        if choice.wants(one.code.upper()) and (one.severity is Severity.ERROR or one.code in set(Code)):
             yield Finding(
                 code=one.code,
                 severity=Severity(one.severity),

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from roost.base.diagnostics import Diagnostic, Severity, Span
 from roost.base.late import late
 from roost.config.sources import LoadOptions, Setting, load, load_text
 
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from roost.config.checking import check
     from roost.config.diagnostics import Code, ConfigError
     from roost.config.explaining import Explanation, explain
-    from roost.config.finding import Diagnostic, Severity, Span
     from roost.config.host import CommandResult, ExpressionProblem, Host, MemoryHost
     from roost.config.knob import Knob, KnobType, Reload
     from roost.config.limits import Limits
@@ -35,7 +35,6 @@ __getattr__ = late(
         "checking": ("check",),
         "diagnostics": ("Code", "ConfigError"),
         "explaining": ("Explanation", "explain"),
-        "finding": ("Diagnostic", "Severity", "Span"),
         "host": ("CommandResult", "ExpressionProblem", "Host", "MemoryHost"),
         "knob": ("Knob", "KnobType", "Reload"),
         "limits": ("Limits",),

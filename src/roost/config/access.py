@@ -21,9 +21,9 @@ from enum import IntEnum
 from fnmatch import fnmatchcase
 from typing import Final
 
+from roost.base.diagnostics import Diagnostic, Span
 from roost.base.records import dataclass, field
 from roost.config.diagnostics import Code, diagnostic
-from roost.config.finding import Diagnostic, Span
 from roost.config.lookup import Config
 
 

@@ -12,10 +12,10 @@ from __future__ import annotations
 
 import re
 
+from roost.base.diagnostics import Diagnostic, Severity, Span
 from roost.config.access import problems
 from roost.config.diagnostics import Code, diagnostic
 from roost.config.expand import Found, circle_message
-from roost.config.finding import Diagnostic, Severity, Span
 from roost.config.knob import KnobType, Scope
 from roost.config.knobs import ALL, BY_NAME, DEFAULTS, PRESETS, SUBSYSTEMS, find, replacement, slot_prefixed
 from roost.config.lookup import Config, Context

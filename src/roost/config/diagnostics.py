@@ -10,11 +10,11 @@ code is raised that is not in it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from enum import StrEnum
 
-from roost.base.records import dataclass, field
-from roost.config.finding import Diagnostic, Severity, Span
+from roost.base import diagnostics as base
+from roost.base.diagnostics import CodeDoc, Diagnostic, Severity, Span
+from roost.base.records import dataclass
 
 
 class Code(StrEnum):
@@ -71,15 +71,6 @@ class Code(StrEnum):
     WITHOUT_EFFECT = "config-without-effect"
     OTHER_DAEMON = "config-other-daemon"
     ACCESS_LIST = "config-access-list"
-
-
-@dataclass(frozen=True, slots=True)
-class CodeDoc:
-    """What a code means and what to do about it."""
-
-    severity: Severity
-    meaning: str
-    remedy: str
 
 
 _E, _W, _N = Severity.ERROR, Severity.WARNING, Severity.NOTE
@@ -296,17 +287,10 @@ def diagnostic(
     severity: Severity | None = None,
 ) -> Diagnostic:
     """Build a diagnostic; severity and remedy come from the catalogue unless they are given."""
-    doc = CODES[code]
-    meant = f"Write {suggestion}." if code is Code.DEPRECATED_NAME else f"Did you mean {suggestion}?"
-    remedy = remedy or (meant if suggestion else doc.remedy)
-    return Diagnostic(
-        code=code,
-        message=message,
-        span=span,
-        severity=severity or doc.severity,
-        remedy=remedy,
-        name=name,
-        suggestion=suggestion,
+    if code is Code.DEPRECATED_NAME and suggestion:
+        remedy = remedy or f"Write {suggestion}."
+    return CODES[code].diagnostic(
+        code, message, span, name=name, suggestion=suggestion, remedy=remedy or None, severity=severity
     )
 
 
@@ -324,13 +308,8 @@ class ConfigError(Exception):
 
 
 @dataclass(slots=True)
-class Diagnostics:
-    """A bounded log that the stages of reading append to."""
-
-    kept_max: int
-    kept: list[Diagnostic] = field(default_factory=list)
-    #: findings that were not kept because the log was full
-    dropped: int = 0
+class Diagnostics(base.Diagnostics):
+    """The list of what reading a configuration finds."""
 
     def report(
         self,
@@ -342,11 +321,5 @@ class Diagnostics:
         suggestion: str | None = None,
         remedy: str | None = None,
     ) -> None:
-        """Append a finding, or count it when the log is full."""
-        if len(self.kept) >= self.kept_max:
-            self.dropped += 1
-            return
-        self.kept.append(diagnostic(code, message, span, name=name, suggestion=suggestion, remedy=remedy))
-
-    def __iter__(self) -> Iterator[Diagnostic]:
-        return iter(self.kept)
+        """Append a finding, or count it when the list is full."""
+        self.add(diagnostic(code, message, span, name=name, suggestion=suggestion, remedy=remedy))

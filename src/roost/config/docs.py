@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import fields
 from textwrap import wrap
 
+from roost.base.diagnostics import code_table
 from roost.config.diagnostics import CODES
 from roost.config.knob import Knob, Scope
 from roost.config.knobs import ALL, DEPRECATED
@@ -178,10 +179,7 @@ def errors_page() -> Iterator[str]:
         "while there are errors; warnings and notes are only reported."
     )
     yield ""
-    yield "| Code | Severity | Meaning | Remedy |"
-    yield "|---|---|---|---|"
-    for code, doc in CODES.items():
-        yield f"| `{code}` | {doc.severity} | {_cell(doc.meaning)} | {_cell(doc.remedy)} |"
+    yield from code_table(CODES)
     yield ""
     yield "## Limits"
     yield ""

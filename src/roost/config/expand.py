@@ -14,9 +14,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol, assert_never
 
+from roost.base.diagnostics import Span
 from roost.base.records import dataclass, field
 from roost.config.diagnostics import Code
-from roost.config.finding import Span
 from roost.config.functions import FunctionFailed, call
 from roost.config.host import Host
 from roost.config.limits import Limits

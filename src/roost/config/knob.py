@@ -8,8 +8,8 @@ from __future__ import annotations
 import re
 from enum import StrEnum
 
+from roost.base.diagnostics import Severity
 from roost.base.records import dataclass
-from roost.config.finding import Severity
 from roost.config.subsystems import PLACEHOLDER, PLACEHOLDERS
 
 

@@ -13,9 +13,9 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterator
 
+from roost.base.diagnostics import Span
 from roost.base.records import dataclass
 from roost.config.diagnostics import Code, Diagnostics
-from roost.config.finding import Span
 from roost.config.limits import Limits
 
 #: (offset in the logical line, physical line from 1, column from 1), ascending by offset

@@ -13,12 +13,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import assert_never
 
+from roost.base.diagnostics import Span
 from roost.base.records import dataclass, field
 from roost.config.arguments import argument_problem
 from roost.config.conditions import ConditionProblem, Facts, Version, decide
 from roost.config.diagnostics import Code, Diagnostics
 from roost.config.expand import Expander
-from roost.config.finding import Span
 from roost.config.host import Host
 from roost.config.knobs import PRESETS
 from roost.config.limits import DEFAULT_LIMITS, Limits

@@ -12,10 +12,10 @@ import re
 from collections.abc import Mapping
 from typing import TypedDict, TypeVar, Unpack
 
+from roost.base.diagnostics import Diagnostic, Severity, Span
 from roost.base.records import dataclass, field
 from roost.config.diagnostics import Code, ConfigError, diagnostic
 from roost.config.expand import Expander, Found
-from roost.config.finding import Diagnostic, Severity, Span
 from roost.config.host import Host
 from roost.config.knobs import find
 from roost.config.limits import Limits

@@ -13,8 +13,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from roost.base.diagnostics import Span
 from roost.config.diagnostics import Code, Diagnostics
-from roost.config.finding import Span
 from roost.config.limits import Limits
 from roost.config.lines import LineReader, LogicalLine, Segment
 from roost.config.not_text import nature

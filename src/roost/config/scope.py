@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from roost.base.diagnostics import Span
 from roost.base.records import dataclass, field
 from roost.config.expand import Found
-from roost.config.finding import Span
 from roost.config.knobs import DEFAULTS, PRESETS
 from roost.config.table import Definition
 

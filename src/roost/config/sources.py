@@ -11,10 +11,10 @@ import re
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from roost.base.diagnostics import Span
 from roost.base.records import dataclass, field
 from roost.config.conditions import Version
 from roost.config.diagnostics import Code
-from roost.config.finding import Span
 from roost.config.host import Host
 from roost.config.limits import DEFAULT_LIMITS, Limits
 from roost.config.load import LANGUAGE_VERSION, Loader

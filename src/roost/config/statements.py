@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from enum import StrEnum
 
+from roost.base.diagnostics import Span
 from roost.base.records import dataclass
-from roost.config.finding import Span
 from roost.config.lines import Segment
 
 

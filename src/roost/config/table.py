@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from enum import StrEnum
 from types import MappingProxyType
 
+from roost.base.diagnostics import Span
 from roost.base.records import dataclass
-from roost.config.finding import Span
 from roost.config.lines import Segment
 
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import re
 
+from roost.base.diagnostics import Span
 from roost.base.records import dataclass
 from roost.config.diagnostics import Code
-from roost.config.finding import Span
 from roost.config.host import ExpressionProblem, Host
 from roost.config.knob import Knob, KnobType
 

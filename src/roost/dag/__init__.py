@@ -6,13 +6,12 @@ scripts and writes files.
 """
 
 from roost.dag.plan import Dag, Node, NodeKind, Script, ScriptPoint
-from roost.dag.problems import BadDag, DagProblem
+from roost.dag.problems import BadDag
 from roost.dag.reading import apply_rescue, read_dag
 
 __all__ = [
     "BadDag",
     "Dag",
-    "DagProblem",
     "Node",
     "NodeKind",
     "Script",

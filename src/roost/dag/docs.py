@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from roost.dag.problems import REMEDIES
+from roost.base.diagnostics import code_table
+from roost.dag.problems import CODES
 from roost.dag.scripts import MACROS
 from roost.dag.statements import DEFINING, SHAPING
 from roost.dag.states import NodeState
@@ -68,7 +69,7 @@ def blocks() -> dict[str, dict[str, Iterable[str]]]:
             "words": table(("word", "is replaced by"), ((f"`{name}`", meaning) for name, meaning in MACROS.items())),
             "states": table(("number", "state"), ((int(state), state.name) for state in NodeState)),
             "transitions": transitions,
-            "mistakes": table(("code", "remedy"), ((f"`{code}`", remedy) for code, remedy in REMEDIES.items())),
+            "mistakes": code_table(CODES),
         }
     }
 

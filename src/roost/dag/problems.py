@@ -5,12 +5,11 @@ Reading goes on after a mistake, so that all are told at once.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from enum import StrEnum
 from typing import Final
 
-from roost.base.records import dataclass, field
-from roost.config import Span
+from roost.base.diagnostics import CodeDoc, Diagnostic, Diagnostics, Severity, Span
+from roost.base.records import dataclass
 from roost.config.not_text import joined
 
 
@@ -36,65 +35,97 @@ class DagCode(StrEnum):
     FINAL = "dag-final"
 
 
-#: Code to remedy, where nothing better is known.
-REMEDIES: Final[dict[DagCode, str]] = {
-    DagCode.FILE_MISSING: "Correct the path; it is relative to where the DAG is started, or to DIR.",
-    DagCode.NOT_A_DAG: "Name a DAG file: a text file with lines such as JOB A a.sub.",
-    DagCode.KEYWORD: "Write a command of docs/reference/dag-files.md, or # before a comment.",
-    DagCode.ARGUMENTS: "See the form of the command in docs/reference/dag-files.md.",
-    DagCode.NODE_NAME: "Use another name: not PARENT, CHILD or ALL_NODES, and without + and blanks.",
-    DagCode.NO_SUCH_NODE: "Define the node with JOB, or correct its name; upper and lower case differ.",
-    DagCode.TWICE: "Remove one of the two.",
-    DagCode.NUMBER: "Write a whole number.",
-    DagCode.VARIABLE: 'Write NAME="VALUE"; inside the quotes, write \\" for a quote and \\\\ for a backslash.',
-    DagCode.BLOCK: "End the block with a line of its own.",
-    DagCode.SPLICE: "Splices are made of the nodes of another file; see docs/reference/dag-files.md.",
-    DagCode.PINS: "Give both splices as many pins, numbered from 1 without gaps.",
-    DagCode.CYCLE: "Remove one of the edges.",
-    DagCode.LIMIT: "Split the DAG, with SUBDAG EXTERNAL.",
-    DagCode.REJECTED: "Fix what was wrong when the file was written, then remove the line REJECT.",
-    DagCode.EMPTY: "Add a JOB.",
-    DagCode.FINAL: "Remove its edges; a FINAL node runs when everything else is over.",
+#: Code to what it means and what to do, where nothing better is known.
+CODES: Final[dict[DagCode, CodeDoc]] = {
+    DagCode.FILE_MISSING: CodeDoc(
+        Severity.ERROR,
+        "A DAG file, or a file that it names, cannot be read.",
+        "Correct the path; it is relative to where the DAG is started, or to DIR.",
+    ),
+    DagCode.NOT_A_DAG: CodeDoc(
+        Severity.ERROR,
+        "The file is not a DAG file: it is a program, a submit description or another file.",
+        "Name a DAG file: a text file with lines such as JOB A a.sub.",
+    ),
+    DagCode.KEYWORD: CodeDoc(
+        Severity.ERROR,
+        "The first word of a line is not a command of DAG files.",
+        "Write a command of docs/reference/dag-files.md, or # before a comment.",
+    ),
+    DagCode.ARGUMENTS: CodeDoc(
+        Severity.ERROR,
+        "A command has too few, too many or unknown words.",
+        "See the form of the command in docs/reference/dag-files.md.",
+    ),
+    DagCode.NODE_NAME: CodeDoc(
+        Severity.ERROR,
+        "A name cannot be that of a node.",
+        "Use another name: not PARENT, CHILD or ALL_NODES, and without + and blanks.",
+    ),
+    DagCode.NO_SUCH_NODE: CodeDoc(
+        Severity.ERROR,
+        "A command refers to a node that is not defined.",
+        "Define the node with JOB, or correct its name; upper and lower case differ.",
+    ),
+    DagCode.TWICE: CodeDoc(
+        Severity.ERROR, "Something is defined twice that can be defined once only.", "Remove one of the two."
+    ),
+    DagCode.NUMBER: CodeDoc(
+        Severity.ERROR, "A word is not a number, or not one that is allowed there.", "Write a whole number."
+    ),
+    DagCode.VARIABLE: CodeDoc(
+        Severity.ERROR,
+        "A variable of VARS cannot be read.",
+        'Write NAME="VALUE"; inside the quotes, write \\" for a quote and \\\\ for a backslash.',
+    ),
+    DagCode.BLOCK: CodeDoc(
+        Severity.ERROR, "The end of a block was not found.", "End the block with a line of its own."
+    ),
+    DagCode.SPLICE: CodeDoc(
+        Severity.ERROR,
+        "A splice cannot be put in its place.",
+        "Splices are made of the nodes of another file; see docs/reference/dag-files.md.",
+    ),
+    DagCode.PINS: CodeDoc(
+        Severity.ERROR,
+        "The pins of two splices that are connected do not fit.",
+        "Give both splices as many pins, numbered from 1 without gaps.",
+    ),
+    DagCode.CYCLE: CodeDoc(Severity.ERROR, "Nodes wait for each other in a circle.", "Remove one of the edges."),
+    DagCode.LIMIT: CodeDoc(
+        Severity.ERROR, "The DAG exceeds a limit on its size.", "Split the DAG, with SUBDAG EXTERNAL."
+    ),
+    DagCode.REJECTED: CodeDoc(
+        Severity.ERROR,
+        "The file has a line REJECT.",
+        "Fix what was wrong when the file was written, then remove the line REJECT.",
+    ),
+    DagCode.EMPTY: CodeDoc(Severity.ERROR, "The DAG has no node.", "Add a JOB."),
+    DagCode.FINAL: CodeDoc(
+        Severity.ERROR,
+        "The FINAL node has parents or children.",
+        "Remove its edges; a FINAL node runs when everything else is over.",
+    ),
 }
 
 #: Problems kept; later ones are counted.
 PROBLEMS_MAX: Final = 200
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DagProblem:
-    """One mistake."""
-
-    code: DagCode
-    message: str
-    span: Span
-    remedy: str
-
-    def __str__(self) -> str:
-        return f"{self.span.chain()}: error: {self.message} [{self.code}] {self.remedy}"
-
-
 class BadDag(Exception):
     """The files cannot be run as they are."""
 
-    def __init__(self, problems: tuple[DagProblem, ...], dropped: int = 0) -> None:
+    def __init__(self, problems: tuple[Diagnostic, ...], dropped: int = 0) -> None:
         super().__init__(joined(problems, dropped))
         self.problems = problems
 
 
 @dataclass(slots=True)
-class Problems:
+class Problems(Diagnostics):
     """A bounded list of mistakes."""
 
-    kept: list[DagProblem] = field(default_factory=list)
-    dropped: int = 0
+    kept_max: int = PROBLEMS_MAX
 
     def report(self, code: DagCode, message: str, span: Span, remedy: str = "") -> None:
         """Add one."""
-        if len(self.kept) >= PROBLEMS_MAX:
-            self.dropped += 1
-            return
-        self.kept.append(DagProblem(code=code, message=message, span=span, remedy=remedy or REMEDIES[code]))
-
-    def __iter__(self) -> Iterator[DagProblem]:
-        return iter(self.kept)
+        self.add(CODES[code].diagnostic(code, message, span, remedy=remedy or None))

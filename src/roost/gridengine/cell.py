@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from roost.base import records
-from roost.config.finding import Diagnostic, Span
+from roost.base.diagnostics import Diagnostic, Span
 from roost.gridengine import builtin
 from roost.gridengine.calendar import Calendar
 from roost.gridengine.complex import Complex, parse_complexes, show_complexes

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from roost.base import records
-from roost.config.finding import Diagnostic, Span
+from roost.base.diagnostics import Diagnostic, Span
 from roost.gridengine import kinds
 from roost.gridengine.builtin import COMPLEXES
 from roost.gridengine.cell import COMPLEXES_FILE, Cell

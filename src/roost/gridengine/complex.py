@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping
 from enum import StrEnum
 from typing import Final
 
+from roost.base.diagnostics import Diagnostic, Span
 from roost.base.records import dataclass
-from roost.config.finding import Diagnostic, Span
 from roost.gridengine.problems import Code, Refused, problem
 from roost.gridengine.text import logical_lines
 from roost.gridengine.values import is_none, number, seconds

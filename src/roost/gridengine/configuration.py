@@ -10,8 +10,8 @@ from __future__ import annotations
 import re
 from typing import Final, NamedTuple
 
+from roost.base.diagnostics import Diagnostic, Span
 from roost.base.records import dataclass
-from roost.config.finding import Diagnostic, Span
 from roost.gridengine.parallel import unknown_variable
 from roost.gridengine.problems import Code, Refused, problem
 from roost.gridengine.text import entries, logical_lines, show

@@ -5,9 +5,10 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterator
 
+from roost.base.diagnostics import code_table
 from roost.gridengine import builtin, configuration, kinds
 from roost.gridengine.lint import registry
-from roost.gridengine.problems import MEANINGS
+from roost.gridengine.problems import CODES
 from roost.gridengine.rows import Row, rows_of
 from roost.gridengine.scheduler import SchedulerConfiguration
 
@@ -126,10 +127,7 @@ def _rest() -> Iterator[str]:
     yield ""
     yield "## Error codes"
     yield ""
-    yield "| code | meaning |"
-    yield "|---|---|"
-    for code, meaning in MEANINGS.items():
-        yield f"| `{code}` | {_cell(meaning)} |"
+    yield from code_table(CODES)
     yield ""
 
 

@@ -10,8 +10,8 @@ import re
 from collections.abc import Callable
 from typing import Any, Final
 
+from roost.base.diagnostics import Diagnostic, Span
 from roost.base.records import dataclass
-from roost.config.finding import Diagnostic, Span
 from roost.gridengine import calendar, configuration, host, parallel, people, queue, quota
 from roost.gridengine.problems import Code, Refused, problem
 from roost.gridengine.rows import Row, rows_of

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from roost.config.finding import Span
+from roost.base.diagnostics import Span
 from roost.gridengine.cell import Cell, write_cell
 from roost.gridengine.text import logical_lines
 

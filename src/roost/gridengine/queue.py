@@ -11,8 +11,8 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
+from roost.base.diagnostics import Span
 from roost.base.records import dataclass, field, replace
-from roost.config.finding import Span
 from roost.gridengine.pairs import BATCH, INTERACTIVE, PAIRS, QUEUE_TYPE, SUBORDINATES, Pair, Subordination
 from roost.gridengine.problems import Code, Refused, problem
 from roost.gridengine.rows import Row, attribute, rows_of

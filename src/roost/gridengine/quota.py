@@ -11,8 +11,8 @@ import re
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
+from roost.base.diagnostics import Span
 from roost.base.records import dataclass
-from roost.config.finding import Span
 from roost.gridengine.pairs import Pair
 from roost.gridengine.problems import Code, Refused, problem
 from roost.gridengine.text import Entry, logical_lines

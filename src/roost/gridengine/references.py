@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final, TypeVar
 
 from roost.base import records
-from roost.config.finding import Diagnostic
+from roost.base.diagnostics import Diagnostic
 from roost.gridengine import host, kinds, parallel, people, queue, quota
 from roost.gridengine.builtin import COMPLEXES
 from roost.gridengine.calendar import Calendar

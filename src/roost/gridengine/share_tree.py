@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from roost.base.diagnostics import Span
 from roost.base.records import dataclass
-from roost.config.finding import Span
 from roost.gridengine.problems import Code, Refused, problem
 from roost.gridengine.text import Entry, logical_lines
 from roost.gridengine.values import ULONG, BadValue

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
-from roost.config.finding import Diagnostic, Span
+from roost.base.diagnostics import Diagnostic, Span
 from roost.gridengine.problems import Code, Refused, problem
 from roost.gridengine.rows import Row
 from roost.gridengine.values import BadValue

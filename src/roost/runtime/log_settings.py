@@ -22,9 +22,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
+from roost.base.diagnostics import Severity
 from roost.base.records import dataclass
 from roost.config import Code, Config, ConfigError, Diagnostic
-from roost.config.finding import Severity
 from roost.config.suggest import near_among
 from roost.runtime.daemon_log import LOGS_KEPT, DaemonLog
 from roost.runtime.home import Home

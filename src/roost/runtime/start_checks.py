@@ -14,13 +14,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Final
 
+from roost.base.diagnostics import Severity, Span
 from roost.base.records import replace
 from roost.classad import ParseError
 from roost.config import Code, Config, ConfigError, Diagnostic, check
 from roost.config.access import access
 from roost.config.checking import by_place
 from roost.config.diagnostics import diagnostic
-from roost.config.finding import Severity, Span
 from roost.defrag.policy import configured_policy as defrag_policy
 from roost.defrag.policy import is_wanted
 from roost.model.slots import HostReading

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from roost.startd.layout.problems import MEANINGS
+from roost.base.diagnostics import code_table
+from roost.startd.layout.problems import CODES
 from roost.startd.states import PAIRS, Activity, Pair, State
 from roost.startd.transitions import TRANSITIONS, Transition
 from roost.tables.pages import diagram, table
@@ -32,10 +33,9 @@ _CLAIMED: Final = {
 def blocks() -> dict[str, dict[str, Iterable[str]]]:
     """Page below docs/ to its blocks: name to lines."""
     transitions = (_table(state) for state in State)
-    problems = table(("code", "meaning"), ((f"`{code}`", meaning) for code, meaning in MEANINGS.items()))
     return {
         "concepts/slot-states.md": {"states": _states(), "diagram": [_diagram()], "transitions": transitions},
-        "concepts/slots.md": {"problems": problems},
+        "concepts/slots.md": {"problems": code_table(CODES)},
     }
 
 

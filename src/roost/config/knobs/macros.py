@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from roost.config.finding import Severity
+from roost.base.diagnostics import Severity
 from roost.config.knob import Knob, KnobType, Reload, Unread, knob
 
 _macro = partial(knob, type=KnobType.MACRO, subsystem="ALL", read_by="config.expand")

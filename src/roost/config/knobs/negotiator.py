@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from roost.config.finding import Severity
+from roost.base.diagnostics import Severity
 from roost.config.knob import Knob, KnobType, Unread, knob
 
 _k = partial(knob, subsystem="NEGOTIATOR", read_by="negotiator.settings")

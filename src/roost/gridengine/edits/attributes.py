@@ -145,7 +145,7 @@ def change(work: Work, order: Order) -> None:
 
 
 def _span(order: Order) -> Any:
-    from roost.config.finding import Span
+    from roost.base.diagnostics import Span
 
     return Span(order.file or "value", 1)
 

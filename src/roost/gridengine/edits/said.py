@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from roost.config.finding import Diagnostic
+from roost.base.diagnostics import Diagnostic
 from roost.gridengine.problems import Code, Refused
 
 #: Messages about the form of a value.

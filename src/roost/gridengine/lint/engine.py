@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
+from roost.base.diagnostics import Diagnostic
 from roost.base.records import dataclass
-from roost.config.finding import Diagnostic
 from roost.gridengine.cell import Cell, read_cell
 from roost.gridengine.lint.registry import CellHit, CellRule, all_rules
 from roost.gridengine.lint.site import Site

@@ -10,8 +10,8 @@ import sys
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Final
 
+from roost.base.diagnostics import Severity
 from roost.base.records import dataclass
-from roost.policy.lint.findings import Severity
 from roost.policy.lint.pages import page
 from roost.policy.lint.registry import Rule
 

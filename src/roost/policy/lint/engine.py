@@ -12,11 +12,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
+from roost.base.diagnostics import Severity
 from roost.base.records import dataclass, field, replace
 from roost.classad import ClassAd
 from roost.config import Code, CommandResult, Config, Host, LoadOptions, load
 from roost.policy.lint.allow import Allowances, allowances
-from roost.policy.lint.findings import Finding, Place, Severity, in_order
+from roost.policy.lint.findings import Finding, Place, in_order
 from roost.policy.lint.mapping import whole
 from roost.policy.lint.pool import Expression, Pool, pool_of
 from roost.policy.lint.registry import Hit, Rule, all_rules

@@ -7,25 +7,8 @@ their edits.
 
 from __future__ import annotations
 
-from enum import StrEnum
-
+from roost.base.diagnostics import Severity
 from roost.base.records import dataclass
-
-
-class Severity(StrEnum):
-    """How bad a finding is."""
-
-    #: Something does not work, or does the opposite of what it says.
-    ERROR = "error"
-    #: It works in some situations and misleads in others.
-    WARNING = "warning"
-    #: Worth knowing; often intended.
-    NOTE = "note"
-
-    @property
-    def level(self) -> int:
-        """1 for notes, 2 for warnings, 3 for errors."""
-        return {"note": 1, "warning": 2, "error": 3}[self.value]
 
 
 @dataclass(frozen=True, slots=True, order=True)

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from roost.base.diagnostics import Severity
 from roost.config import Code, Diagnostic
-from roost.config import Severity as ConfigSeverity
 from roost.policy.lint import mapping
-from roost.policy.lint.findings import Place, Severity
+from roost.policy.lint.findings import Place
 from roost.policy.lint.pool import Pool
 from roost.policy.lint.registry import Hit
 
@@ -32,6 +32,6 @@ def forwarded(pool: Pool, *codes: Code) -> Iterator[tuple[Diagnostic, Hit]]:
                     remedy=diagnostic.remedy,
                     place=place_of(diagnostic),
                     knob=diagnostic.name,
-                    severity=Severity.ERROR if diagnostic.severity is ConfigSeverity.ERROR else None,
+                    severity=Severity.ERROR if diagnostic.severity is Severity.ERROR else None,
                 ),
             )

@@ -13,8 +13,8 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Callable
 
+from roost.base.diagnostics import Span
 from roost.base.records import dataclass, field
-from roost.config.finding import Span
 from roost.config.references import NAME, Call, Reference, pieces
 from roost.config.table import Definition, Origin
 from roost.policy.lint.findings import Place

@@ -15,9 +15,10 @@ import sys
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Final
 
+from roost.base.diagnostics import Severity
 from roost.base.records import dataclass
 from roost.classad.syntax import Node
-from roost.policy.lint.findings import Fix, Place, Severity
+from roost.policy.lint.findings import Fix, Place
 
 if TYPE_CHECKING:
     from roost.policy.lint.pool import Expression, Pool

@@ -6,12 +6,13 @@ finds, which reads the same lines, comes in too. `CODES` is the catalogue for th
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from enum import StrEnum
 from typing import Final
 
+from roost.base.diagnostics import CodeDoc, Diagnostic, Diagnostics, Severity, Span
 from roost.base.records import dataclass, field, replace
-from roost.config import Code, Diagnostic, Severity, Span
+from roost.config import Code
 
 
 class SubmitCode(StrEnum):
@@ -47,15 +48,6 @@ class SubmitCode(StrEnum):
     CONFLICT = "submit-conflict"
     SUSPICIOUS = "submit-suspicious"
     NO_EFFECT = "submit-no-effect"
-
-
-@dataclass(frozen=True, slots=True)
-class CodeDoc:
-    """What a code means and what to do about it."""
-
-    severity: Severity
-    meaning: str
-    remedy: str
 
 
 _E, _W = Severity.ERROR, Severity.WARNING
@@ -158,14 +150,13 @@ FINDINGS_MAX: Final = 1000
 
 
 @dataclass(slots=True)
-class Findings:
+class Findings(Diagnostics):
     """A bounded list of findings, each told once.
 
     The first error is kept however many warnings precede it, since a description with an error is not submitted.
     """
 
-    kept: list[Diagnostic] = field(default_factory=list)
-    dropped: int = 0
+    kept_max: int = FINDINGS_MAX
     codes: set[str] = field(default_factory=set)
     failed: bool = False
 
@@ -181,41 +172,24 @@ class Findings:
         severity: Severity | None = None,
     ) -> None:
         """Add one; its severity, and its remedy, unless given, come from the catalogue."""
-        doc = CODES[code]
-        meant = f"Did you mean {suggestion}?" if suggestion else doc.remedy
         self.add(
-            Diagnostic(
-                code=code,
-                severity=severity or doc.severity,
-                message=message,
-                span=span,
-                remedy=meant if remedy is None else remedy,
-                name=name,
-                suggestion=suggestion,
+            CODES[code].diagnostic(
+                code, message, span, name=name, suggestion=suggestion, remedy=remedy, severity=severity
             )
         )
 
-    def add(self, finding: Diagnostic) -> None:
+    def add(self, one: Diagnostic) -> None:
         """Add one that is made."""
-        if finding in self.kept[-50:]:
+        if one in self.kept[-50:]:
             return
-        self.codes.add(finding.code)
-        first_error = finding.severity is Severity.ERROR and not self.failed
-        self.failed = self.failed or first_error
-        if len(self.kept) >= FINDINGS_MAX and not first_error:
-            self.dropped += 1
-            return
-        self.kept.append(finding)
+        self.codes.add(one.code)
+        if one.severity is Severity.ERROR and not self.failed:
+            self.failed = True
+            self.kept.append(one)
+        else:
+            Diagnostics.add(self, one)
 
     def take(self, diagnostics: Iterable[Diagnostic]) -> None:
         """Add what the reader of the configuration language found. Some of it is worse in a description."""
         for one in diagnostics:
             self.add(replace(one, severity=Severity.ERROR) if one.code in _WORSE else one)
-
-    @property
-    def errors(self) -> list[Diagnostic]:
-        """Those that keep the description from being submitted."""
-        return [one for one in self.kept if one.severity is Severity.ERROR]
-
-    def __iter__(self) -> Iterator[Diagnostic]:
-        return iter(self.kept)

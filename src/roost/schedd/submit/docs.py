@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from textwrap import wrap
 from typing import Final
 
+from roost.base.diagnostics import code_table
 from roost.schedd.submit.commands import ALL, SIMPLE
 from roost.schedd.submit.diagnostics import CODES
 from roost.schedd.submit.planning import SIZED_MAX, TRIED_MAX
@@ -250,11 +251,7 @@ def errors_page() -> Iterator[str]:
         110,
     )
     yield ""
-    yield "| Code | Severity | Meaning | Remedy |"
-    yield "|---|---|---|---|"
-    for code, doc in CODES.items():
-        cells = (text.replace("|", "\\|") for text in (doc.meaning, doc.remedy))
-        yield f"| `{code}` | {doc.severity} | {' | '.join(cells)} |"
+    yield from code_table(CODES)
 
 
 def pages() -> dict[str, str]:

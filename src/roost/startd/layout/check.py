@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from roost.base.diagnostics import Diagnostic
 from roost.config import Config, ConfigError, Severity
-from roost.config.finding import Diagnostic
 from roost.model.resources import CPUS, DISK, MEMORY, SWAP
 from roost.model.slots import Filesystem, HostReading
 from roost.startd.layout.layout import plan_layout

@@ -5,12 +5,13 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Final
 
+from roost.base.diagnostics import CodeDoc, Severity, Span
 from roost.base.records import dataclass
-from roost.config import ConfigError, Span
+from roost.config import ConfigError
 
 
 class LayoutCode(StrEnum):
-    """Kinds of problems with a layout; `MEANINGS` says what each means."""
+    """Kinds of problems with a layout; `CODES` says what each means."""
 
     BAD_DESCRIPTION = "slots-bad-description"
     BAD_VALUE = "slots-bad-value"
@@ -28,29 +29,58 @@ class LayoutCode(StrEnum):
     CONSTRAINT_IGNORED = "slots-constraint-ignored"
 
 
-#: Codes of problems that do not keep a layout from being made.
-WARNINGS = frozenset(
-    {LayoutCode.READ_BY_LETTER, LayoutCode.GIVEN_TWICE, LayoutCode.NOT_COUNTED, LayoutCode.CONSTRAINT_IGNORED}
-)
+_E, _W = Severity.ERROR, Severity.WARNING
 
-#: Code to what it means, for the page on slots and `roost help`.
-MEANINGS: Final[dict[LayoutCode, str]] = {
-    LayoutCode.BAD_DESCRIPTION: "an item of `SLOT_TYPE_k` is not a share, or a share for all resources is a number "
-    "or above 100 %",
-    LayoutCode.BAD_VALUE: "a knob cannot be read",
-    LayoutCode.UNKNOWN_RESOURCE: "a number of a resource that the machine does not have",
-    LayoutCode.ABSOLUTE_SHARE: "disk or swap given as a number",
-    LayoutCode.EXCEEDED: "explicit shares exceed what the machine has, or are less than one core or one MB; or too few "
-    "units meet a condition",
-    LayoutCode.BELOW_ONE: "nothing is left for an automatic share",
-    LayoutCode.TYPE_ZERO: "`SLOT_TYPE_0` or `NUM_SLOTS_TYPE_0` is set",
-    LayoutCode.TOO_MANY: "more than 10000 slots",
-    LayoutCode.BAD_RESOURCE: "a custom resource is neither counted nor listed",
-    LayoutCode.READ_BY_LETTER: "warning: a name that is not a beginning of a full one, read by its first letter",
-    LayoutCode.GIVEN_TWICE: "warning: two shares for the same resource; the last counts",
-    LayoutCode.NOT_COUNTED: "warning: a share of a resource that does not exist, or a type beyond `MAX_SLOT_TYPES`",
-    LayoutCode.CONSTRAINT_IGNORED: "warning: units are not chosen, because the resource has none or their properties "
-    "are unknown",
+#: Code to what it means and what to do; with a warning, the layout is made nevertheless.
+CODES: Final[dict[LayoutCode, CodeDoc]] = {
+    LayoutCode.BAD_DESCRIPTION: CodeDoc(
+        _E,
+        "An item of `SLOT_TYPE_k` is not a share, or a share for all resources is a number or above 100 %.",
+        "Write items such as `cpus=2`, `memory=25%`, `gpus=auto`, or one share for all, such as `1/4`.",
+    ),
+    LayoutCode.BAD_VALUE: CodeDoc(_E, "A knob cannot be read.", "Do what the message says."),
+    LayoutCode.UNKNOWN_RESOURCE: CodeDoc(
+        _E,
+        "A number is given of a resource that the machine does not have.",
+        "Define it with `MACHINE_RESOURCE_<NAME>`, or remove the item.",
+    ),
+    LayoutCode.ABSOLUTE_SHARE: CodeDoc(
+        _E, "Disk or swap is given as a number.", "Write a fraction, a percentage or `auto`."
+    ),
+    LayoutCode.EXCEEDED: CodeDoc(
+        _E,
+        "Explicit shares exceed what the machine has, or are less than one core or one MB; or too few units meet a "
+        "condition.",
+        "Ask for less, or for fewer slots.",
+    ),
+    LayoutCode.BELOW_ONE: CodeDoc(
+        _E, "Nothing is left for an automatic share.", "Make the explicit shares smaller, or ask for fewer slots."
+    ),
+    LayoutCode.TYPE_ZERO: CodeDoc(
+        _E, "`SLOT_TYPE_0` or `NUM_SLOTS_TYPE_0` is set.", "Number types from 1; type 0 is that of `NUM_SLOTS`."
+    ),
+    LayoutCode.TOO_MANY: CodeDoc(_E, "The machine would have more than 10000 slots.", "Ask for fewer slots."),
+    LayoutCode.BAD_RESOURCE: CodeDoc(
+        _E, "A custom resource is neither counted nor listed.", "Give a number, or the identifiers of its units."
+    ),
+    LayoutCode.READ_BY_LETTER: CodeDoc(
+        _W,
+        "A name that is not a beginning of a full one is read by its first letter.",
+        "Write the full name: `cpus`, `memory`, `disk` or `swap`.",
+    ),
+    LayoutCode.GIVEN_TWICE: CodeDoc(
+        _W, "There are two shares for the same resource; the last counts.", "Remove one of the two."
+    ),
+    LayoutCode.NOT_COUNTED: CodeDoc(
+        _W,
+        "A share is of a resource that does not exist, or a type is beyond `MAX_SLOT_TYPES`.",
+        "Define the resource with `MACHINE_RESOURCE_<NAME>`, or raise `MAX_SLOT_TYPES`; otherwise remove it.",
+    ),
+    LayoutCode.CONSTRAINT_IGNORED: CodeDoc(
+        _W,
+        "Units are not chosen, because the resource has none or their properties are unknown.",
+        "List the units with an inventory that tells their properties, or remove the condition.",
+    ),
 }
 
 
@@ -94,7 +124,7 @@ class LayoutProblem:
     @property
     def is_warning(self) -> bool:
         """Whether the layout is made nevertheless."""
-        return self.code in WARNINGS
+        return CODES[self.code].severity is Severity.WARNING
 
     def __str__(self) -> str:
         text = f"{self.span}: {self.knob}: {self.message}"

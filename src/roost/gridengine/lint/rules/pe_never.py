@@ -20,10 +20,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from roost.base.diagnostics import Severity
 from roost.gridengine.lint.registry import CellHit, cell_rule
 from roost.gridengine.lint.site import Site
 from roost.gridengine.references import names_in
-from roost.policy.lint.findings import Severity
 
 
 @cell_rule("RGE701", Severity.WARNING, "G18")

@@ -19,11 +19,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from roost.base.diagnostics import Severity
 from roost.gridengine.instances import hosts_of
 from roost.gridengine.lint.registry import CellHit, cell_rule
 from roost.gridengine.lint.site import Site
 from roost.gridengine.quota import Filter, QuotaRule
-from roost.policy.lint.findings import Severity
 
 
 @cell_rule("RGE501", Severity.WARNING, "G13")

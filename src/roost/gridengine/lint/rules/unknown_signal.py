@@ -17,11 +17,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from roost.base.diagnostics import Severity
 from roost.gridengine.lint.registry import CellHit, cell_rule
 from roost.gridengine.lint.site import Site
 from roost.gridengine.parallel import SIGNALS
 from roost.gridengine.values import is_none
-from roost.policy.lint.findings import Severity
 
 
 @cell_rule("RGE604", Severity.ERROR)

@@ -26,12 +26,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from roost.base.diagnostics import Severity
 from roost.classad.errors import ParseError
 from roost.classad.expr import parse_expression
 from roost.classad.lexer import Syntax
 from roost.classad.syntax import Binary, Conditional, Elvis, Node, Op, Unary
 from roost.config import Origin
-from roost.policy.lint.findings import Place, Severity
+from roost.policy.lint.findings import Place
 from roost.policy.lint.mapping import position, whole
 from roost.policy.lint.pool import Expression
 from roost.policy.lint.registry import Hit, expression_rule

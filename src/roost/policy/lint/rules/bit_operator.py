@@ -20,9 +20,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from roost.base.diagnostics import Severity
 from roost.classad.syntax import Op, strip
 from roost.policy.lint.abstract import T
-from roost.policy.lint.findings import Severity
 from roost.policy.lint.pool import Expression
 from roost.policy.lint.registry import Hit, expression_rule
 from roost.policy.lint.shapes import binaries, is_condition, operator_fix

@@ -28,10 +28,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from roost.base.diagnostics import Severity
 from roost.config import Origin
 from roost.config.knobs import find, replacement
 from roost.config.references import names_in
-from roost.policy.lint.findings import Severity
 from roost.policy.lint.pool import Pool
 from roost.policy.lint.registry import Hit, pool_rule
 

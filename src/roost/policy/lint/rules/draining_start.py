@@ -18,7 +18,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from roost.policy.lint.findings import Place, Severity
+from roost.base.diagnostics import Severity
+from roost.policy.lint.findings import Place
 from roost.policy.lint.mapping import position
 from roost.policy.lint.pool import Expression
 from roost.policy.lint.registry import Hit, expression_rule

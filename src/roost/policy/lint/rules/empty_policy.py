@@ -18,9 +18,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from roost.base.diagnostics import Severity
 from roost.config import Origin
 from roost.policy.catalogue import KNOB_POLICIES
-from roost.policy.lint.findings import Severity
 from roost.policy.lint.pool import Pool
 from roost.policy.lint.registry import Hit, pool_rule
 from roost.policy.model import Kind

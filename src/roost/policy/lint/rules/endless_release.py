@@ -23,7 +23,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from roost.policy.lint.findings import Severity
+from roost.base.diagnostics import Severity
 from roost.policy.lint.pool import Expression
 from roost.policy.lint.registry import Hit, submit_rule
 from roost.policy.lint.submit import Submission

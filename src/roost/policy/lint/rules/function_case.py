@@ -19,9 +19,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from roost.base.diagnostics import Severity
 from roost.config import Origin
 from roost.config.references import FUNCTIONS
-from roost.policy.lint.findings import Edit, Fix, Severity
+from roost.policy.lint.findings import Edit, Fix
 from roost.policy.lint.mapping import place_at
 from roost.policy.lint.pool import Pool
 from roost.policy.lint.registry import Hit, pool_rule

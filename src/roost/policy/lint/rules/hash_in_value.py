@@ -21,8 +21,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from roost.base.diagnostics import Severity
 from roost.config import Code
-from roost.policy.lint.findings import Severity
 from roost.policy.lint.forwarded import forwarded
 from roost.policy.lint.pool import Pool
 from roost.policy.lint.registry import Hit, pool_rule

@@ -26,9 +26,9 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import Final
 
+from roost.base.diagnostics import Severity
 from roost.config import Origin
 from roost.config.references import names_in
-from roost.policy.lint.findings import Severity
 from roost.policy.lint.pool import Pool
 from roost.policy.lint.registry import Hit, pool_rule
 

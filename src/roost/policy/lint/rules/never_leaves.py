@@ -24,8 +24,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from roost.base.diagnostics import Severity
 from roost.policy.lint.abstract import T
-from roost.policy.lint.findings import Severity
 from roost.policy.lint.registry import Hit, submit_rule
 from roost.policy.lint.submit import Submission
 

@@ -23,10 +23,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import pairwise
 
+from roost.base.diagnostics import Severity
 from roost.config import Definition, Origin, Span
 from roost.config.references import names_in
 from roost.policy.catalogue import KNOB_POLICIES
-from roost.policy.lint.findings import Place, Severity
+from roost.policy.lint.findings import Place
 from roost.policy.lint.mapping import is_template
 from roost.policy.lint.pool import Pool
 from roost.policy.lint.registry import Hit, pool_rule

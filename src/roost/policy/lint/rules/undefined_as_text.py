@@ -20,8 +20,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from roost.base.diagnostics import Severity
 from roost.classad.syntax import Binary, Node, Op
-from roost.policy.lint.findings import Fix, Severity
+from roost.policy.lint.findings import Fix
 from roost.policy.lint.pool import Expression
 from roost.policy.lint.registry import Hit, expression_rule
 from roost.policy.lint.shapes import binaries, operator_span, text_of

@@ -19,9 +19,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from roost.base.diagnostics import Severity
 from roost.config import Code, Origin
 from roost.config.references import Reference, pieces
-from roost.policy.lint.findings import Severity
 from roost.policy.lint.forwarded import forwarded
 from roost.policy.lint.mapping import place_at
 from roost.policy.lint.pool import Pool

@@ -22,11 +22,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from roost.base.diagnostics import Severity
 from roost.classad.syntax import Binary, Call, Op
 from roost.classad.values import fold
 from roost.config import Definition
 from roost.config.knobs import BY_NAME, DEFAULTS
-from roost.policy.lint.findings import Severity
 from roost.policy.lint.pool import PUBLISHING, Pool
 from roost.policy.lint.registry import Hit, pool_rule
 from roost.policy.lint.shapes import references

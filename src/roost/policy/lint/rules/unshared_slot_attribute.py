@@ -21,9 +21,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from roost.base.diagnostics import Severity
 from roost.classad.syntax import Node
 from roost.classad.values import fold
-from roost.policy.lint.findings import Severity
 from roost.policy.lint.pool import Expression, Pool
 from roost.policy.lint.registry import Hit, pool_rule
 from roost.policy.lint.shapes import calls, references, text_of

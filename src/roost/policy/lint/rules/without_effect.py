@@ -21,10 +21,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from roost.base.diagnostics import Severity
 from roost.base.records import replace
 from roost.config import Code
-from roost.config import Severity as ConfigSeverity
-from roost.policy.lint.findings import Severity
 from roost.policy.lint.forwarded import forwarded
 from roost.policy.lint.pool import Pool
 from roost.policy.lint.registry import Hit, pool_rule
@@ -33,4 +32,4 @@ from roost.policy.lint.registry import Hit, pool_rule
 @pool_rule("RST530", Severity.WARNING)
 def check(pool: Pool) -> Iterator[Hit]:
     for diagnostic, hit in forwarded(pool, Code.WITHOUT_EFFECT, Code.ACCESS_LIST):
-        yield replace(hit, severity=Severity.NOTE) if diagnostic.severity is ConfigSeverity.NOTE else hit
+        yield replace(hit, severity=Severity.NOTE) if diagnostic.severity is Severity.NOTE else hit

@@ -1,13 +1,19 @@
-"""A finding about a text in the configuration language, or in that of submission: where, how bad, what, and a remedy.
+"""Findings about a text that users write, such as a configuration, a submit description, a DAG file or a cell.
 
-It formats nothing beyond one line of text: the command line does the rest.
+A finding is a stable code, a place, how bad it is, a sentence and a remedy. Each language has a catalogue: code to its
+severity, what it means and what to do about it. Reading goes on after a mistake, and reports into a list that is
+bounded. Nothing is formatted here beyond one line of text and the table of a catalogue: the command line does the rest.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from enum import StrEnum
+from typing import TypeVar
 
-from roost.base.records import dataclass
+from roost.base.records import dataclass, field
+
+_C = TypeVar("_C", bound=str)
 
 #: how the names of templates begin that are given as sources
 _TEMPLATES = ("ROLE:", "POLICY:", "FEATURE:", "SECURITY:")
@@ -66,10 +72,17 @@ class Span:
 class Severity(StrEnum):
     """How bad a diagnostic is; a daemon refuses to start only on errors."""
 
+    #: something does not work, or does the opposite of what it says
     ERROR = "error"
+    #: it works in some situations and misleads in others
     WARNING = "warning"
-    #: worth knowing, nothing to fix
+    #: worth knowing; often intended
     NOTE = "note"
+
+    @property
+    def level(self) -> int:
+        """1 for notes, 2 for warnings, 3 for errors."""
+        return {"note": 1, "warning": 2, "error": 3}[self.value]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,3 +118,68 @@ class Diagnostic:
             "name": self.name,
             "suggestion": self.suggestion,
         }
+
+
+@dataclass(frozen=True, slots=True)
+class CodeDoc:
+    """What a code means and what to do about it."""
+
+    severity: Severity
+    meaning: str
+    remedy: str
+
+    def diagnostic(
+        self,
+        code: str,
+        message: str,
+        span: Span,
+        *,
+        name: str | None = None,
+        suggestion: str | None = None,
+        remedy: str | None = None,
+        severity: Severity | None = None,
+    ) -> Diagnostic:
+        """A diagnostic of this code; severity and remedy are those of the code unless they are given."""
+        meant = f"Did you mean {suggestion}?" if suggestion else self.remedy
+        return Diagnostic(
+            code=code,
+            message=message,
+            span=span,
+            severity=severity or self.severity,
+            remedy=meant if remedy is None else remedy,
+            name=name,
+            suggestion=suggestion,
+        )
+
+
+@dataclass(slots=True)
+class Diagnostics:
+    """A bounded list that the stages of reading append to; what has no room is counted."""
+
+    kept_max: int
+    kept: list[Diagnostic] = field(default_factory=list)
+    dropped: int = 0
+
+    def add(self, one: Diagnostic) -> None:
+        """Append a diagnostic, or count it when the list is full."""
+        if len(self.kept) >= self.kept_max:
+            self.dropped += 1
+        else:
+            self.kept.append(one)
+
+    @property
+    def errors(self) -> list[Diagnostic]:
+        """Those that are errors."""
+        return [one for one in self.kept if one.severity is Severity.ERROR]
+
+    def __iter__(self) -> Iterator[Diagnostic]:
+        return iter(self.kept)
+
+
+def code_table(codes: Mapping[_C, CodeDoc]) -> Iterator[str]:
+    """The lines of a catalogue's table in the manual."""
+    yield "| Code | Severity | Meaning | Remedy |"
+    yield "|---|---|---|---|"
+    for code, doc in codes.items():
+        meaning, remedy = (text.replace("|", "\\|") for text in (doc.meaning, doc.remedy))
+        yield f"| `{code}` | {doc.severity} | {meaning} | {remedy} |"
