@@ -43,14 +43,14 @@ check: $(VENV)/ready ## style, types, import contracts
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
 
-fix: $(VENV)/ready ## mend style
+fix: $(VENV)/ready ## correct style where that can be done automatically
 	$(BIN)/ruff check --fix src tests bench demo website
 	$(BIN)/ruff format src tests bench demo website
 
 bench: $(VENV)/ready ## ratios within one run
 	$(BIN)/python -m bench
 
-# N is a million where nobody says otherwise; that many worlds would take all night.
+# The default of N is a million; that many worlds would take all night.
 sim: $(VENV)/ready ## simulate N=1000 worlds with faults, from SEED=1 on
 	$(BIN)/python -m roost.lab.fault_runs --seed $(SEED) --count $(if $(filter file,$(origin N)),1000,$(N)) --processes $(JOBS)
 

@@ -15,7 +15,7 @@ def main() -> int:
     """Run, print, and exit with 1 if a wanted ratio was missed."""
     parser = argparse.ArgumentParser(prog="bench", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="smaller sizes, for a look")
-    parser.add_argument("--json", action="store_true", help="one JSON object a row")
+    parser.add_argument("--json", action="store_true", help="one JSON object per row")
     arguments = parser.parse_args()
     try:
         classad_scalar.reference()

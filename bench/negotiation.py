@@ -99,7 +99,7 @@ def run(*, quick: bool) -> list[Row]:
     source = random.Random(7)
     cold, wall, cpu = _timed(lambda: negotiate(pool.snapshot(1.7e9), accounts=accounts, memory=memory))
     pool.promised.update(match.slot for match in cold.matches)
-    # What was given away is known by now, and somebody has heard of it.
+    # What was given away is known by now, and a queue has been told.
     negotiate(pool.snapshot(1.7e9 + 20), accounts=accounts, memory=memory)
     warm = []
     for step in range(5):
@@ -142,7 +142,7 @@ def _policy_row(pool: Pool, *, quick: bool) -> Row:
     gc.freeze()
     rounds = []
     for number in range(POLICY_ROUNDS):
-        # Who comes first in a round is not always the same.
+        # Each variant is first in every other round.
         times = _in_turn(pool, (False, True) if number % 2 else (True, False))
         rounds.append((times[True] / times[False], times[False]))
     gc.unfreeze()

@@ -213,7 +213,7 @@ def _start(pool: Pool, rounds: int) -> Row:
         pool("wait", "--timeout", "60")
         seconds.append(float(told.read_text()) - asked)
         told.unlink()
-        # Nobody holds a claim then, and all that the end has led to is over.
+        # No claim is held then, and all that the end has led to is over.
         time.sleep(0.5)
     median = statistics.median(seconds)
     return Row(

@@ -1,6 +1,6 @@
 """``make demo``: a pool on this machine, whose owner comes and goes, and what becomes of a job there.
 
-The pool is real, and lives in a temporary directory; only keyboard and load are told by a file, for the owner is an
+The pool is real, and lives in a temporary directory; only keyboard and load come from a file, because the owner is an
 actor. What is shown is what the pool writes itself: the event log of the jobs and the record of the slot. The curtain
 falls when the job has finished; nothing is left behind.
 """
@@ -39,7 +39,7 @@ class Demo:
         self.home = stage / "pool"
         self.work = stage / "work"
         self.environment = {**os.environ, "ROOST_HOME": str(self.home), "COLUMNS": os.environ.get("COLUMNS", "100")}
-        # Keyboard and load are told by a file, for this owner is an actor.
+        # Keyboard and load come from a file, because this owner is an actor.
         self.environment["ROOST_SENSORS_FILE"] = str(self.home / "sensors.json")
         self.watcher = Watcher(self.home, self.work)
 
@@ -81,7 +81,7 @@ class Demo:
         self.owner("", last_key=time.time() - 600)
         if self.roost("up", "--detach"):
             raise TimeoutError("the pool did not come up")
-        self.act("The owner has been away for ten minutes. Somebody submits jobs.")
+        self.act("The owner has been away for ten minutes. A user submits jobs.")
         for name in ("hello.sub", "count.sub", "sweep.sub"):
             if self.roost("submit", name):
                 raise TimeoutError(f"{name} was not submitted")
@@ -126,7 +126,7 @@ class Watcher:
         self.fresh = True
 
     def show(self, told: Happening) -> None:
-        """Something that nobody wrote down."""
+        """Something that the pool does not record."""
         self._waiting.append(told)
 
     def until(self, who: str, what: str) -> None:

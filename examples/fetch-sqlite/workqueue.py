@@ -3,15 +3,15 @@
 
     workqueue.py add PROGRAM [ARGUMENT ...]     add an item; its number is printed
     workqueue.py status                         how many items wait, are out, are done, have failed
-    workqueue.py results                        the results, one JSON object a line
+    workqueue.py results                        the results, one JSON object per line
 
 How every item comes to be done exactly once, whatever is killed:
 
-* An item is handed out under a *lease*: a time, and a token that nobody had before. A lease that is not renewed in time
-  is void, and the item is handed out again under another one. So nothing is lost with whoever had it.
-* A result counts only under the item's present lease, and only if the item is not done. Who lost the lease has its
+* An item is handed out under a *lease*: a time, and a token that was never used before. A lease that is not renewed in
+  time is void, and the item is handed out again under another one. So nothing is lost with the holder of a lease.
+* A result counts only under the item's present lease, and only if the item is not done. A holder that lost the lease has its
   result thrown away. So nothing is done twice.
-* Every word may come twice and means the same the second time. So whoever does not hear the answer says it again.
+* Every word may come twice and means the same the second time. So a caller that gets no answer repeats it.
 * Each word is one transaction. It has happened or not, whenever its process is killed.
 
 A job may run twice; that its result is taken once is what this queue promises. So let the result be all that a job
@@ -83,9 +83,9 @@ class WorkQueue:
             return found
 
     def add(self, command: list[str]) -> int:
-        """A new item. Raises ValueError for a command that an ad can't say: its strings have one line."""
+        """A new item. Raises ValueError for a command that an ad cannot hold: its strings have one line."""
         if any("\n" in each for each in command):
-            raise ValueError("a word of a command can't have several lines; put them into a script")
+            raise ValueError("a word of a command cannot have several lines; put them into a script")
         text = json.dumps(command)
         return self._do(lambda db: db.execute("INSERT INTO items (command) VALUES (?)", (text,)).lastrowid)
 

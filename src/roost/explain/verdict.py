@@ -231,7 +231,7 @@ class _Builder:
         elif why is not None:
             mine_is_job = TRACED[cause][1] == "job"
             self._verdict.misspelt |= edits.misspelt(self._tracer.job, slot, why, mine_is_job=mine_is_job)
-        # A dynamic slot is the part of another one that somebody's job has.
+        # A dynamic slot was cut from a partitionable one for the job that uses it.
         if not free and slot.get("SlotType") != "Dynamic":
             self._consider(name, slot, self._tracer.unmet(name, slot), shut)
 

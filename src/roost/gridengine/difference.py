@@ -34,7 +34,7 @@ class Change:
     kind: str
     #: empty for single objects
     name: str
-    #: attribute, text before and text after; empty for an attribute that is not there
+    #: attribute, text before and text after; empty for an attribute that does not exist
     details: tuple[tuple[str, str, str], ...] = ()
 
     @property

@@ -1,10 +1,10 @@
 """Quotas of accounting groups: how much of the pool each may have.
 
-Groups form a tree by the dots in their names, under the root ``<none>``, which has everybody else. Quotas are
+Groups form a tree by the dots in their names, under the root ``<none>``, to which all other users belong. Quotas are
 assigned from the top: static ones first, then fractions of what those leave; what no child has is the parent's own.
-Then the quotas are compared with what groups want. What a group does not need flows up: first to those beside it that
-accept a surplus, in proportion to their quotas, then to the parent's neighbours. A group that accepts none bounds all
-below it.
+Then the quotas are compared with what groups want. What a group does not need flows up: first to its siblings that
+accept a surplus, in proportion to their quotas, then to the siblings of its parent. A group that accepts none bounds
+all below it.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
 A run has one record, whichever way it ends: its machine reports the end, the machine is lost, or the job is deleted at
 once. The slave tasks of a parallel job have records of their own, before that of the job, or are added up in it where
-its parallel environment has `accounting_summary`. What is reported of a run that is no longer the job's present one is
-about the past, and adds nothing.
+its parallel environment has `accounting_summary`. A report about a run other
+than the job's present one comes too late, and no record is made of it.
 """
 
 from __future__ import annotations

@@ -45,7 +45,7 @@ OPTIONS: Final = (
     Option("w", "verify that a queue would take the job", "e|w|n|v|p", _NOT_YET),
 )
 _POSITIONAL: Final = "job_task_list"
-#: What is told of each option, in the order in which Grid Engine tells it.
+#: The message for each option, in the order in which Grid Engine prints them.
 _TOLD: Final = (
     ("a", "start time"), ("A", "account"), ("cwd", "working directory"), ("wd", "working directory"),
     ("e", "stderr path list"), ("j", "output merge behaviour"), ("l", "hard resource list"),

@@ -119,7 +119,7 @@ class Editing:
     def _configuration(self, option: str, path: str) -> str:
         name = path.rpartition("/")[2].lower()
         if option == "Mconf" and f"configurations/{name}" not in cell_files(self._pool):
-            # Nobody reads the file of what does not exist.
+            # The file of an object that does not exist is not read.
             return ""
         return _text(path, "conf", option)
 

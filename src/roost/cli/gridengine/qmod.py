@@ -62,7 +62,7 @@ class _Order(NamedTuple):
     #: A queue or queue instance, with wildcards; "" for jobs.
     queue: str = ""
     job: Named | None = None
-    #: What is said of a thing that is not there.
+    #: The message about a thing that does not exist.
     absent: str = ""
 
 

@@ -19,7 +19,7 @@ PENDING: Final = (
     f"\n{_HASHES}\n - PENDING JOBS - PENDING JOBS - PENDING JOBS - PENDING JOBS - PENDING JOBS\n{_HASHES}\n"
 )
 CLUSTER_HEAD: Final = "CLUSTER QUEUE                   CQLOAD   USED    RES  AVAIL  TOTAL aoACDS  cdsuE  "
-#: Letters of instances that are off for a while, and those that somebody or something has closed.
+#: Letters of instances that are closed for a while by themselves, and of those that a command or an error has closed.
 _FOR_A_WHILE, _CLOSED = frozenset("aoACDS"), frozenset("cdsuE")
 
 

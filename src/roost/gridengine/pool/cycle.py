@@ -68,7 +68,7 @@ from roost.negotiator.snapshot import Plan as Matches
 from roost.negotiator.timing import Steps, bounded
 from roost.schedd.idle import Autoclusters
 
-#: States of slots that somebody has.
+#: States of slots in use.
 _TAKEN: Final = frozenset(("Claimed", "Preempting", "Matched"))
 #: Slots that are looked at in a step.
 _STEP: Final = 256
@@ -369,7 +369,7 @@ def cell_snapshot(
             *_orphans(active, [grant.instance for each in pool.tasks for grant in grants_of(each.ad)]),
         ),
         reports={
-            # A machine that is away for too long has no ads any more.
+            # The ads of a machine that is away for too long have expired.
             host: HostReport(time=snapshot.now, values=load_values(ad, active.cell.complexes))
             for host, ad in pool.machines.items()
         },

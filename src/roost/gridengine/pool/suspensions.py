@@ -60,7 +60,7 @@ class Suspensions:
         told = self._known(slot, ad)
         causes = shown(ad) if told is None else frozenset(told.order.suspenders)
         letters = "".join(letter for cause, letter in _OF_TASKS.items() if cause in causes)
-        # Somebody else has suspended it.
+        # Another cause has suspended it.
         return letters + (BY_USER if not causes and ad.get("Activity") == "Suspended" else "")
 
     def orders(self, places: Sequence[Place], wanted: Sequence[Mapping[Suspender, str]], now: float) -> list[Order]:

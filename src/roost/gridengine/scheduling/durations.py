@@ -19,7 +19,7 @@ from roost.gridengine.scheduling.snapshot import Request, RunningTask, Snapshot
 from roost.gridengine.values import seconds
 
 _OFFSET_S: Final = 60.0
-#: how many changes of a calendar are looked ahead
+#: how many coming changes of a calendar are considered
 _CHANGES_MAX: Final = 20
 
 

@@ -95,7 +95,7 @@ class PendingJob:
     deadline: float | None = None
     #: the tasks that wait; task 0 is the only one of a job that is not an array
     tasks: tuple[int, ...] = (0,)
-    #: ``-tc``: how many tasks may run at a time; 0 is no limit
+    #: ``-tc``: how many tasks may run at a time; 0 means without limit
     concurrency: int = 0
     #: ``-h``, or `qhold`
     held: bool = False
@@ -164,7 +164,7 @@ class Snapshot:
     seats: Mapping[str, int] = field(default_factory=dict)
     #: when suspend thresholds last suspended or resumed tasks of an instance, seconds since the epoch
     threshold_times: Mapping[str, float] = field(default_factory=dict)
-    #: what was used, decayed until `now`, by the names of `usage_weight_list`; None where nobody keeps it, and share
+    #: what was used, decayed until `now`, by the names of `usage_weight_list`; None where it is not recorded, and share
     #: tree tickets cannot be given
     usage: Mapping[Account, Mapping[str, float]] | None = None
     #: whether ``-q`` with the name of a queue or instance also asks for its forced resources; 8.1.9 says no

@@ -33,7 +33,7 @@ _SLACK_S: Final = 3.0
 _BEFORE: Final = 4
 _AFTER: Final = 4
 
-#: What polls find at a machine that nobody uses: one that just misses a poll there comes with the next.
+#: What polls find at a machine that is not in use: one that just misses a poll there comes with the next.
 _POLLED_SELDOM: Final = frozenset(("1", "2", "3", "7"))
 
 #: A match to what comes in its and the claim's place where the claim was faster.

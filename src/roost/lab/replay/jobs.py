@@ -196,7 +196,7 @@ class StandIns:
             if word == "begun":
                 mine = self._begun(int(rest[0]), rest[1], writer)
             elif word == "signal" and mine is not None:
-                # Who speaks does not stand still any more.
+                # A process that answers is no longer suspended.
                 mine.process.resume(self.clock.now())
                 self._signalled(mine, Signals(int(rest[0])).name)
             elif word == "fetch":

@@ -25,7 +25,7 @@ from roost.runtime.processes.shepherd.processes import boot_id
 MEMORY: Final = Path("/dev/shm")
 _PREFIX: Final = "roost-replay-"
 _LOCK: Final = "lock"
-#: A directory that was never locked belongs to nobody after this time, s.
+#: A directory that was never locked counts as left behind after this time, s.
 _UNLOCKED_S: Final = 3600.0
 
 

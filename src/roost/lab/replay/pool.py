@@ -47,7 +47,7 @@ from roost.wire.subjects import Role, Subjects
 from roost.wire.verbs import ask_of
 
 _POOL: Final = "replay"
-#: Who gives the scenario's orders.
+#: The user who gives the scenario's orders.
 CLIENT: Final = "lab"
 _NAMES: Final = {Role.CENTRAL: "central@machine", Role.SCHEDD: "sim", Role.NODE: MACHINE, Role.CLIENT: CLIENT}
 _SHUTDOWNS: Final = {

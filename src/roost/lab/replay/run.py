@@ -121,7 +121,7 @@ class Replays:
 
     def close(self) -> None:
         """Leave nothing."""
-        # Nobody is left to be told what ends in the middle of something.
+        # No one is left to report to about work that ends in the middle.
         self._loop.set_exception_handler(lambda *_: None)
         try:
             with self._loop.held():

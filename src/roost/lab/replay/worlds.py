@@ -65,7 +65,7 @@ class BothWorlds:
         try:
             found = self._begin().replay(scenario, self._limit_s - (time.monotonic() - begun))
         except Stuck as stuck:
-            # What of these daemons would go on nobody knows.
+            # What these daemons would go on with is unknown.
             self.close()
             after = shown(round(time.monotonic() - begun))
             problem = f"the real daemons did not reach its end after {after}: {stuck}"

@@ -158,7 +158,7 @@ class Bus:
         try:
             data = encode(message)
         except WireError as error:
-            # Whatever it is about: those who send go on with what is to be sent next.
+            # The log has it, and the sender goes on with its next message.
             _log.error("%s is not sent: %s", type(message).__name__, error)
             return
         await self._publish(subject, data, type(message).__name__)

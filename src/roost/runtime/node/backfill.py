@@ -56,7 +56,7 @@ class ClientAround:
     deputies: Deputies
     #: Does something beside.
     spawn: Callable[[Coroutine[Any, Any, Any]], object]
-    #: The ad of a slot that does backfill; None where none does, and nobody needs the client.
+    #: The ad of a slot that does backfill; None where none does, and the client is not needed.
     slot_ad: Callable[[], ClassAd | None]
     #: Hears that the client runs, or that nothing is left of it.
     tell: Callable[[bool], None]
@@ -176,7 +176,7 @@ class BackfillClient:
         self._family, self._cpu_s, self._looked_at = found, 0.0, time.monotonic()
         try:
             if self._ending or self._around.slot_ad() is None:
-                # Whoever wanted it has gone meanwhile.
+                # The slot that wanted it has gone meanwhile.
                 await found.kill()
             else:
                 _log.info("the backfill client runs, pid %d", found.pid)

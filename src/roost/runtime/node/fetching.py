@@ -30,7 +30,7 @@ from roost.startd.fetched_job import fetched_job
 
 _log = logging.getLogger("roost.fetch")
 
-#: How long a hook may take whose time is not configured, s; one that is not here has no limit. Nobody waits for the
+#: How long a hook may take whose time is not configured, s; one that is not here has no limit. Nothing waits for the
 #: others: without a limit, those that hang would pile up.
 TIMEOUT_S: Final = {"REPLY_FETCH": 300.0, "EVICT_CLAIM": 300.0}
 

@@ -15,7 +15,7 @@ from typing import Final
 
 _log = logging.getLogger("roost.node")
 
-#: How long no job is taken at least, and how often it is looked whether one can be, s.
+#: How long no job is taken at least, and how often to check whether one can be, s.
 AGAIN_S: Final = 2.0
 #: What has to find room in a directory before jobs are taken again, bytes.
 PROBE_BYTES: Final = 64 * 1024

@@ -136,7 +136,7 @@ class NodeOrders:
         try:
             mips, kflops = await self._daemon.benchmark()
         except Exception:
-            # A slot whose benchmarks never end would be given to nobody.
+            # A slot whose benchmarks never end would never be given away.
             _log.exception("internal error: the benchmarks of %s", slot.name)
         self._happened(slot, ev.BenchmarksFinished(mips=mips, kflops=kflops))
 

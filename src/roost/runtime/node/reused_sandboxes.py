@@ -48,7 +48,7 @@ class Sandboxes:
         while owner is None and permissions == "user" and self._spare:
             spare, _ = self._spare.pop()
             path = self._execute / f"dir_{name}"
-            # Whoever tidies up by hand may have taken it away.
+            # An administrator who tidies up by hand may have removed it.
             with contextlib.suppress(OSError):
                 os.rename(self._aside / spare, path)  # noqa: PTH104 - every job has one
                 return Sandbox(path=path)

@@ -54,7 +54,7 @@ class Transfers:
     """The files of one run."""
 
     def __init__(self, bus: Carrier, node: str, schedd: str, run: str) -> None:
-        #: Who touches the scratch directory.
+        #: What handles the scratch directory.
         self.hands: Hands = OWN
         self._bus = bus
         self._subject = bus.subjects.schedd(schedd, node)

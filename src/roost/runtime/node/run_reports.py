@@ -27,7 +27,7 @@ from roost.wire.messages import RunEnded
 
 _log = logging.getLogger("roost.node")
 
-#: What is told from other characters by where it stands, and what is not.
+#: What differs from other characters by its position, and what does not.
 _MARKS: Final = re.compile("[#@]")
 _ODD: Final = re.compile("[^A-Za-z0-9.#@-]|#.*#|@.*[#@]")
 _UNFIT: Final = re.compile("[^A-Za-z0-9.-]")

@@ -84,7 +84,7 @@ class Surroundings:
     #: The directory in which its scratch directory is made, and all of them.
     execute: Path
     scratch: Scratch
-    #: Who touches the files of users.
+    #: What handles the files of users.
     deputies: Deputies
     bus: Carrier
     #: The machine.
@@ -106,13 +106,13 @@ class Surroundings:
     stopped: Callable[[int], None]
     #: Called with what moving the job's files has come to.
     moved: Callable[[str], None]
-    #: Called when work met an unforeseen failure: its end would be waited for in vain.
+    #: Called when work met an unforeseen failure: waiting for its end would never finish.
     lost: Callable[[], None]
     #: What a job's processes use now; None once there are none.
     measure: Callable[[Family], Awaitable[Usage | None]] = Family.usage
     #: What the queue instance of a Grid Engine cell gives the job; None without a cell.
     context: QueueContext | None = None
-    #: Jobs run as the daemon's own user, whoever owns them.
+    #: Jobs run as the daemon's own user, whichever user owns them.
     as_daemon: bool = False
 
 
@@ -148,7 +148,7 @@ class Runner:
         self._log: asyncio.Task[None] | None = None
         #: An earlier daemon may have started its program.
         self._resumed = False
-        #: Who the job runs as; None for who the daemon runs as.
+        #: The account that the job runs as; None for the daemon's own.
         self.account: Account | None = None
         self._timers: dict[StarterTimer, asyncio.TimerHandle] = {}
         self._tasks: dict[str, asyncio.Task[None]] = {}
@@ -268,7 +268,7 @@ class Runner:
 
     async def _make_sandbox(self) -> None:
         if can_switch_user() and not self.around.as_daemon:
-            # Until it is known who the job's user is, and if that is not found out.
+            # Until the job's user is known, and if looking it up fails.
             self._become(account_numbered(_NOBODY, _NOBODY))
         try:
             if not self.schedd:
@@ -460,10 +460,10 @@ class Runner:
         path = self.around.scratch.found(name)
         made = None if path is None else path.stat()
         if made is not None and made.st_uid != os.geteuid():
-            # As when it was made: what hooks or a configuration say since then makes it nobody else's.
+            # The owner stays the one it was made for, whatever hooks or the configuration have said since then.
             self._become(account_numbered(made.st_uid, made.st_gid))
         elif self._needs_account(launch.job_ad) and (made is None or not runs_as_daemon(launch.job_ad)):
-            # Somebody removed it, or the daemon was killed before it gave it to the job's user. Whatever is still done
+            # It was removed, or the daemon was killed before it gave it to the job's user. Whatever is still done
             # for the job is not done as root.
             try:
                 self._become(account_of(launch.job_ad, self.around.config, self.slot_ad))
@@ -570,7 +570,7 @@ class Runner:
         self.forget()
         if self.sandbox is not None:
             removal = asyncio.ensure_future(asyncio.to_thread(self.sandbox.remove))
-            # A disk that does not answer holds up nobody else.
+            # A disk that does not answer delays no other run.
             await asyncio.wait([removal], timeout=GIVE_UP_S)
             text = removal.result() if removal.done() else f"{self.sandbox.path} is not removed yet"
             if text:

@@ -63,7 +63,7 @@ class Scratch:
             problem = "" if directory == home.execute else problem_of(directory, slot)
             if problem:
                 raise ConfigurationRefused(problem)
-        #: As configured, for what is told of disks; the machine's first.
+        #: As configured, for messages about disks; the machine's first.
         self.configured = tuple(dict.fromkeys(directories.values()))
         self._of_slot = {slot: self._own(directory) for slot, directory in directories.items()}
         #: The directories that new scratch directories are made in.

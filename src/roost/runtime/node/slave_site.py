@@ -34,7 +34,7 @@ class Kept(msgspec.Struct, kw_only=True):
     master: str
     #: The job's claims here that are not over.
     claims: list[str]
-    #: Who the tasks run as; None for who the daemon runs as.
+    #: The account that the tasks run as; None for the daemon's own.
     uid: int | None
     gid: int | None
     #: Their scratch directory.

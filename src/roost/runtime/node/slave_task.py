@@ -223,7 +223,7 @@ class SlaveTask:
                 stream = self._streams[number] = hands.open(str(self.stream((".out", ".err")[number])))
             return os.pread(stream, PIECE_BYTES_MAX, at)
         except OSError:
-            # It is not there yet, or its user has removed it.
+            # It does not exist yet, or its user has removed it.
             return b""
 
     def close(self) -> None:

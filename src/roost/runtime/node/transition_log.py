@@ -244,7 +244,7 @@ def _is_of(record: dict[str, Any], slot: str) -> bool:
     return name == slot or name.partition("@")[0] == slot or name.partition("@")[2] == slot
 
 
-#: States in which somebody has the slot.
+#: States in which the slot is in use.
 _HELD: Final = (State.CLAIMED, State.PREEMPTING)
 
 
@@ -255,7 +255,7 @@ def _about(before: SlotState, after: SlotState, taken: Taken) -> dict[str, Any]:
     elif taken.target.state in _HELD:
         states = (after,)
     else:
-        # Whoever had the slot has gone.
+        # The user of the slot has gone.
         return {}
     for state in states:
         claim = state.claim

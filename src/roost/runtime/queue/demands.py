@@ -291,7 +291,7 @@ class Demands:
         turns: list[str],
         told: int,
     ) -> None:
-        """Note who had room in a word, and where the next one begins."""
+        """Note whose demands fitted into the message, and where the next message begins."""
         if all(ends[name] >= len(groups) for name, groups in offered.items()):
             self._places, self._goes_on, self._most = {}, False, 0
             return
