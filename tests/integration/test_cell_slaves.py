@@ -11,6 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from roost.cli.pool import connected
+from roost.runtime.home import Home
+from roost.wire.requests.machine import Vacate
 from tests.gridengine.scheduling.cells import environment
 from tests.integration.kit import ROOT, Pool, eventually
 from tests.integration.servers import Servers
@@ -227,7 +230,40 @@ def test_tasks_end_with_their_job(machines: Callable[..., Two], tmp_path: Path) 
     pool.wait(job)
     assert sorted((pool.work / "out").read_text().splitlines()) == ["last", "last", "status 4", "status 4"]
     gone(tasks)
-    # A daemon is killed for longer than the job's lease, or its machine is taken away: the tasks there end.
+    eventually(lambda: claimed(pool) == 0, "all slots are free")
+
+
+@several
+@pytest.mark.parametrize("place", ["master", "other"])
+def test_tasks_end_when_their_job_loses_a_slot_and_run_again_with_it(
+    machines: Callable[..., Two], tmp_path: Path, place: str
+) -> None:
+    pool, _ = machines()
+    gate, log = tmp_path / "gate", tmp_path / "log"
+    script = f"""
+        echo "job $HOSTNAME $$" >> {log}
+        for H in $(cut -d' ' -f1 $PE_HOSTFILE); do
+            {QRSH} -inherit $H 'echo "task $HOSTNAME $$" >> {log}; {SLEEP.format(gate)}' &
+        done
+        wait
+    """
+    job = pool.submit(OUT + "cell_parallel = two 6", script)
+
+    def lines(count: int) -> list[list[str]]:
+        eventually(lambda: log.exists() and len(log.read_text().splitlines()) >= count, f"{count} lines")
+        return [line.split() for line in log.read_text().splitlines()]
+
+    first = lines(3)
+    master = next(host for kind, host, _ in first if kind == "job")
+    other = next(host for kind, host, _ in first if kind == "task" and host != master)
+    with connected(Home(pool.home)) as asking:
+        asking.ask(Vacate(fast=True), machine=master if place == "master" else other)
+    again = lines(6)
+    assert sorted(kind for kind, *_ in again[3:]) == ["job", "task", "task"]
+    for kind, _, pid in first:
+        assert not Path(f"/proc/{pid}").exists(), f"the first {kind} goes on"
+    gate.touch()
+    pool.wait(job)
     eventually(lambda: claimed(pool) == 0, "all slots are free")
 
 

@@ -34,8 +34,9 @@ DOOR: Final = "ROOST_TASKS"
 #: How long an answer is waited for before the question is repeated, and how long a machine is asked at all, s.
 ANSWER_S: Final = 10.0
 TRY_S: Final = 30.0
-#: How long machines may take to end the tasks of a job that is over, s. What they end later has no accounting.
-END_S: Final = 20.0
+#: How long machines may take to end the tasks of a job that is over, s: shorter than a killed job may take to be gone
+#: before its starter is given up. What they end later has no accounting.
+END_S: Final = 10.0
 _PAUSE_S: Final = 0.2
 _A = TypeVar("_A", bound=Message)
 
@@ -156,8 +157,9 @@ class JobTasks:
         loop = asyncio.get_running_loop()
         until = None if for_s is None else loop.time() + for_s
         while True:
+            left_s = ANSWER_S if until is None else max(_PAUSE_S, min(ANSWER_S, until - loop.time()))
             try:
-                answer = await self._bus.request(subject, message, ANSWER_S)
+                answer = await self._bus.request(subject, message, left_s)
             except BusError as error:
                 if until is not None and loop.time() >= until:
                     raise NoAnswer(f"no answer to {type(message).__name__}: {error}") from None
