@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import getpass
 import json
+import random
 import sys
 import time
 from collections.abc import Callable
@@ -345,3 +346,26 @@ def test_only_a_process_of_a_job_whose_environment_allows_it_starts_tasks(one: C
     ]  # fmt: skip
     out, err = run(pool, "cell_parallel = loose 2", f"{QRSH} -inherit {host} true; echo $? ${{ROOST_TASKS-none}}")
     assert out == "1 none\n" and f"{json_job(pool)} {refused}" in err
+
+
+@several
+def test_kills_of_daemons_lose_no_output_of_tasks_and_leave_none(machines: Callable[..., Two], tmp_path: Path) -> None:
+    pool, second = machines()
+    dice, log = random.Random(11), tmp_path / "log"
+    script = f"""
+        for H in $(cut -d' ' -f1 $PE_HOSTFILE); do
+            {QRSH} -inherit -nostdin $H 'for n in 1 2 3 4 5 6; do echo $n; sleep 0.3; done; exit 6' || echo $?
+        done > {log}.$$
+        mv {log}.$$ {log}.$JOB_ID
+    """
+    jobs = [pool.submit("cell_parallel = two 6", script) for _ in range(2)]
+    for role in ("node", "second", "schedd", "node", "second", "central", "second", "node"):
+        time.sleep(dice.uniform(0.3, 1.5))
+        (second if role == "second" else pool).kill("node" if role == "second" else role)
+    pool.wait(*jobs)
+    for job in jobs:
+        # A job whose machine was killed too early is run again, as a whole.
+        assert Path(f"{log}.{job}").read_text().split() == [*"123456", "6"] * 2
+    eventually(lambda: claimed(pool) == 0, "all slots are free again")
+    for each in (pool, second):
+        eventually(lambda each=each: not list((each.home / "run/tasks").glob("*")), "all is removed")  # type: ignore[misc]

@@ -77,14 +77,17 @@ def inherit(
         stdin=stdin,
     )
     door = _Door(place[0], asked)
-    begun = door.enter()
-    if begun.error:
-        raise _failed(job, refused(host), begun.error)
-    if verbose:
-        sys.stderr.write(f"task {begun.name} of job {job} has been started on {host}\n")
-    if stdin:
-        threading.Thread(target=_feed, args=(place[0], asked), daemon=True).start()
-    return _relay(door, asked.task)
+    try:
+        begun = door.enter()
+        if begun.error:
+            raise _failed(job, refused(host), begun.error)
+        if verbose:
+            sys.stderr.write(f"task {begun.name} of job {job} has been started on {host}\n")
+        if stdin:
+            threading.Thread(target=_feed, args=(place[0], asked), daemon=True).start()
+        return _relay(door, asked.task)
+    finally:
+        door.close()
 
 
 def refused(host: str) -> str:
@@ -122,8 +125,7 @@ def _write(stream: int, data: bytes) -> None:
 
 def _feed(name: str, asked: m.OpenTask) -> None:
     """Give the task what this process reads, on a connection of its own."""
-    with contextlib.suppress(Failure, OSError):
-        door = _Door(name, asked)
+    with contextlib.suppress(Failure, OSError), contextlib.closing(_Door(name, asked)) as door:
         if door.enter().error:
             return
         offset = 0

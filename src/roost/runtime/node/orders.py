@@ -12,10 +12,12 @@ import signal
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from roost.classad import ClassAd
 from roost.model import effects as ef
 from roost.model import events as ev
 from roost.model import starter_effects as sef
 from roost.model import starter_events as sev
+from roost.model.cell_requests import TASK
 from roost.model.claims import ClaimKind
 from roost.model.events import Timer
 from roost.node.claim_news import claim_lost, run_ended
@@ -66,6 +68,9 @@ class NodeOrders:
             case ef.PublishAd():
                 daemon.ads.mark(slot)
             case ef.SendClaimReply():
+                if effect.accepted and _is_further_part(slot):
+                    # It never gets a run with a record of its own, and is to outlive this daemon as the master's does.
+                    self._keep_claim(slot)
                 ad = ad_data(self._machine.ad(slot, daemon.clock.now())) if effect.accepted else None
                 outbox.to_queue(*claim_answer(slot, effect, ad))
             case ef.SendActivationReply():
@@ -96,6 +101,12 @@ class NodeOrders:
                 daemon.fetching.perform(slot, effect)
             case _:
                 _log.warning("%s: this machine has no handler for the order %s", slot.name, type(effect).__name__)
+
+    def _keep_claim(self, slot: NodeSlot) -> None:
+        try:
+            self._daemon.state.keep_claim(slot, self._machine)
+        except OSError as problem:
+            _log.error("the claim of %s cannot be saved: %s", slot.name, problem.strerror)
 
     def _wake(self, slot: NodeSlot, timer: Timer, at: float | None) -> None:
         old = self._timers.pop((slot, timer), None)
@@ -263,3 +274,11 @@ class NodeOrders:
             self._outbox.to_queue(slot.schedd, began)
             self.runner_of(slot, starter).log_begin()
         self._starter_event(slot, starter, sev.JobStarted(run=number, pid=pid))
+
+
+def _is_further_part(slot: NodeSlot) -> bool:
+    """Whether the claim of a slot is for further tasks of a parallel job, whose master runs on another claim."""
+    job_ad = slot.state.claim.job_ad
+    task = None if job_ad is None else job_ad.get(TASK)
+    part = task.get("Part") if isinstance(task, ClassAd) else None
+    return isinstance(part, int) and part > 0

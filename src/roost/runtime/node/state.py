@@ -187,7 +187,7 @@ class NodeState:
             _log.error("the state of the machine cannot be saved: %s", error)
 
     def keep_claim(self, slot: NodeSlot, machine: Machine) -> None:
-        """Write down a claim without a run now: a slave task is about to begin on it. Raises OSError."""
+        """Write down a claim without a run now: slave tasks begin on it. Raises OSError."""
         if slot.starter is None and self._written.get(slot.name, _Written()).claim != slot.state.claim.id.text:
             self._keep_shared(machine)
             self._keep(slot, self._clock.now())
