@@ -141,12 +141,13 @@ class Work:
         ad = job.ad
         cells = ad.cells
         for name, value in attributes.items():
-            if value.__class__ in PLAIN:
+            kind = value.__class__
+            if kind in PLAIN:
                 # Most are there already, and steps of a queue do little else.
                 if (key := key_of(name)) in cells:
-                    cells[key] = value  # type: ignore[assignment]
+                    cells[key] = value
                 else:
-                    ad.put(name, value)  # type: ignore[arg-type]
+                    ad.put(name, value)
             elif value is None:
                 ad.drop(name)
             else:

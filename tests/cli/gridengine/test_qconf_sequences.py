@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from tests.cli.gridengine.kit import Desk
-from tests.cli.gridengine.memory import CellInMemory, played, used_by_qconf
+from tests.cli.gridengine.memory import HOSTS, CellInMemory, played, used_by_qconf
 from tests.cli.gridengine.qconf_steps import Step, sections
 from tests.cli.gridengine.test_qconf_steps import plain
 from tests.gridengine import dumps
@@ -19,6 +19,7 @@ from tests.integration.kit import running
 
 from roost.cli.cell_pool import configured
 from roost.gridengine.cell import read_cell, write_cell
+from roost.gridengine.edits import HANDLERS, Asker, Order, edit, malformed
 from roost.gridengine.references import settle_cell
 
 #: All steps that change something, by root.
@@ -81,3 +82,65 @@ def hosts_of_pool(patch: pytest.MonkeyPatch) -> None:
     from roost.cli.gridengine import qconf_editing
 
     patch.setattr(qconf_editing, "host_name", lambda: "sgehub")
+
+
+#: Pieces of text that readers are likely to mistake for something.
+PIECES = (
+    *("NONE", "", "=", ",", "[", "]", "[node1=3]", "@", "@x", "{", "}", "\\", "\n", "\\\n", '"', "#", "/", "-1", "0x"),
+    *("1e999", "slots", "slots=1", "=1", "$", "$num_proc*", "a b", "é", "\x00", "\t", "!", "&", "all.q@", "@@"),
+    *("global", "template"),
+    *("::", "9" * 40, "nan", "mon=", "20-6", "to", "users {", "childnodes=0"),
+)  # fmt: skip
+
+
+def mistyped(text: str, chance: random.Random) -> str:
+    """A text with something else at one or two places."""
+    for _ in range(chance.randint(1, 2)):
+        begin = chance.randint(0, len(text))
+        text = text[:begin] + chance.choice(PIECES) + text[begin + chance.choice((0, 1, 4)) :]
+    return text
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_no_order_ends_by_an_error_or_makes_a_cell_that_cannot_be_read(seed: int) -> None:
+    chance = random.Random(seed)
+    cell = configured(dumps.cell("department"))
+    texts = [text for step in STEPS for text in step.files.values()]
+    words = [step.words.split()[2:] for step in STEPS if len(step.words.split()) > 2]
+    asker = Asker(user="root", host="here", manages=True, operates=True, known_host=HOSTS.__contains__)
+    tried = 0
+    for _ in range(1500):
+        given = [mistyped(word, chance) if chance.random() < 0.3 else word for word in chance.choice(words)]
+        text, edited = mistyped(chance.choice(texts), chance), chance.random() < 0.3
+        order = Order(option=chance.choice(list(HANDLERS)), words=tuple(given), text=text, file="f", edited=edited)
+        if malformed(order):
+            continue
+        tried += 1
+        found = edit(cell, order, asker)
+        if found.cell is not cell:
+            assert read_cell(write_cell(found.cell)) == found.cell, order
+            cell = found.cell
+    assert tried > 300
+
+
+@pytest.mark.parametrize(
+    ("option", "words", "problem"),
+    [
+        ("sq", ("all.q",), "-sq does not change a cell"),
+        ("am", (), "-am takes 1 words, and has 0"),
+        ("dq", ("a", "b"), "-dq takes 1 words, and has 2"),
+        ("au", ("a",), "-au takes 2 words, and has 1"),
+        ("rattr", ("queue", "slots", "4"), "-rattr takes 4 or more words, and has 3"),
+        ("Mrqs", ("a", "b"), "-Mrqs takes at most 1, and has 2"),
+    ],
+)
+def test_what_is_not_an_order_is_told(option: str, words: tuple[str, ...], problem: str) -> None:
+    assert malformed(Order(option=option, words=words)) == problem
+
+
+def test_a_name_that_is_read_as_a_comment_is_refused() -> None:
+    cell = dumps.cell("plain")
+    asker = Asker(user="root", host="here", manages=True, operates=True)
+    found = edit(cell, Order(option="am", words=("#ann",)), asker)
+    assert found.cell is cell and found.status == 1
+    assert "denied: the cell could not be read with this change" in found.lines[0].text

@@ -15,9 +15,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from roost.gridengine.cell import Cell
+from roost.gridengine.cell import (
+    COMPLEXES_FILE,
+    LISTS,
+    SCHEDULER_FILE,
+    SHARE_TREE_FILE,
+    Cell,
+    read_cell,
+    write_cell,
+)
 from roost.gridengine.edits import attributes, lists, names, objects, quotas, tables, trees
 from roost.gridengine.edits.work import Asker, Edited, Line, Order, Work
+from roost.gridengine.kinds import KINDS
+from roost.gridengine.problems import Refused
 
 __all__ = ["HANDLERS", "Asker", "Edited", "Line", "Order", "edit", "malformed"]
 
@@ -49,14 +59,15 @@ HANDLERS: Final[dict[str, Handler]] = {
 }
 
 
-#: Least number of words, where it is not one.
-_WORDS: Final = {
-    **{f"{letter}{letters}": 0 for letter in "AM" for letters in (*objects.SPOKEN, "rqs", "c", "sconf", "stree")},
-    "dstree": 0,
-    "au": 2,
-    "du": 2,
-    "purge": 3,
-    **{f"{verb}attr": 4 if verb.islower() else 2 for verb in "admrADMR"},
+#: Number of words at least and at most, where it is not one; at most none is any number.
+_WORDS: Final[dict[str, tuple[int, int | None]]] = {
+    **{f"{letter}{letters}": (0, 0) for letter in "AM" for letters in (*objects.SPOKEN, "c", "sconf", "stree", "rqs")},
+    "Mrqs": (0, 1),
+    "dstree": (0, 0),
+    "au": (2, 2),
+    "du": (2, 2),
+    "purge": (3, None),
+    **{f"{verb}attr": (4 if verb.islower() else 2, None) for verb in "admrADMR"},
 }
 
 
@@ -64,14 +75,43 @@ def malformed(order: Order) -> str:
     """Why an order is none that can be carried out; "" if it is one."""
     if order.option not in HANDLERS:
         return f"-{order.option} does not change a cell"
-    least = _WORDS.get(order.option, 1)
-    return (
-        f"-{order.option} takes {least} or more words, and has {len(order.words)}" if len(order.words) < least else ""
-    )
+    least, most = _WORDS.get(order.option, (1, 1))
+    if len(order.words) < least or (most is not None and len(order.words) > most):
+        wanted = f"{least} words" if least == most else f"{least} or more words" if most is None else f"at most {most}"
+        return f"-{order.option} takes {wanted}, and has {len(order.words)}"
+    return ""
 
 
 def edit(cell: Cell, order: Order, asker: Asker) -> Edited:
-    """Carry out an option that changes a cell."""
+    """Carry out an option that changes a cell.
+
+    A change whose text would not be read as what it is, as with a name that begins with `#`, is refused.
+    """
     work = Work(cell, asker)
     work.tried(lambda: HANDLERS[order.option](work, order))
+    if work.cell is not cell and (problem := _unreadable(cell, work.cell)):
+        refused = Work(cell, asker)
+        refused.say(f"denied: the cell could not be read with this change: {problem}")
+        refused.status = 1
+        return refused.result()
     return work.result()
+
+
+def _unreadable(before: Cell, after: Cell) -> str:
+    """Why the text of a cell is not read as the cell; "" if it is. Only what is another than before is read."""
+    present = write_cell(before)
+    changed = {name: text for name, text in write_cell(after).items() if present.get(name) != text}
+    try:
+        again = read_cell(changed)
+    except Refused as refused:
+        return refused.problems[0].message
+    for kind in KINDS:
+        wanted = after.objects(kind)
+        for name, one in again.objects(kind).items():
+            if f"{kind.directory}/{name}" in changed and wanted.get(name) != one:
+                return f"{kind.word} {name} would be another one"
+    singles = {COMPLEXES_FILE: "complexes", SCHEDULER_FILE: "scheduler", SHARE_TREE_FILE: "share_tree", **LISTS}
+    bad = (
+        file for file, field in singles.items() if file in changed and getattr(again, field) != getattr(after, field)
+    )
+    return next((f"{file} would be another one" for file in bad), "")

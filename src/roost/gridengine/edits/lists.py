@@ -6,6 +6,7 @@ from roost.base import records
 from roost.gridengine import changes
 from roost.gridengine.edits.work import Order, Stop, Work
 from roost.gridengine.people import DEFAULT_DEPARTMENT, UserList
+from roost.gridengine.values import bad_name
 
 
 def add_users(work: Work, order: Order) -> None:
@@ -19,6 +20,8 @@ def _add(work: Work, name: str, user: str) -> None:
     work.needs(operator=True)
     if name == DEFAULT_DEPARTMENT:
         raise Stop(f'all users are assigned to the "{name}" automatically')
+    if complaint := bad_name(name):
+        raise Stop(complaint)
     present = work.cell.user_lists.get(name) or UserList(name=name)
     if user in present.entries:
         raise Stop(f'"{user}" is already in access list "{name}"')

@@ -363,6 +363,7 @@ class CellAnswers:
                 self._daemon.tell(noted)
             if done.changes:
                 await self._keep(kept, done.files, done.changes, done.instances, sender)
+                self._cell = done.edited.cell
                 revision += 1
             return Answer(data=done.reply(revision))
 
