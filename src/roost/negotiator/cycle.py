@@ -26,7 +26,7 @@ from roost.negotiator.limits import LimitBook
 from roost.negotiator.memory import Key, Memory
 from roost.negotiator.pool_policy import SCHEDD_ONLY, Findings, PoolPolicy
 from roost.negotiator.preemption import Standing
-from roost.negotiator.serving import JOB_CONSTRAINT, Party, Ration, SlotAllocator, Want
+from roost.negotiator.serving import JOB_CONSTRAINT, Party, PendingRequest, Ration, SlotAllocator
 from roost.negotiator.settings import ROOT, Settings
 from roost.negotiator.single_slots import SingleSlots
 from roost.negotiator.snapshot import Plan, Rejection, Snapshot, SubmitterDemand
@@ -116,7 +116,7 @@ class _Cycle:
             watch=Stopwatch(settings.times),
         )
         parties = self._parties()
-        wanted = {want.key: want.request.ad for party in parties for want in party.wants}
+        wanted = {pending.key: pending.request.ad for party in parties for pending in party.pending_requests}
         self.memory.begin(snapshot, judge, wanted)
         if self._has_quotas():
             yield from self._by_quota(parties)
@@ -178,7 +178,7 @@ class _Cycle:
             if knob:
                 self._kept_out[demand.schedd, demand.submitter] = knob
                 continue
-            wants = []
+            pending_requests = []
             # A queue of many kinds of jobs asks for the same kind again and again.
             known: dict[int, tuple[ClassAd, Key, str]] = {}
             for request in demand.requests:
@@ -187,11 +187,11 @@ class _Cycle:
                     key = (demand.schedd, demand.submitter, request.autocluster)
                     about = request.ad, key, self.ceilings.person(request.ad, demand.submitter)
                     known[request.autocluster] = about
-                wants.append(Want(about[1], request, about[2]))
-            party = Party(demand=demand, wants=wants)
+                pending_requests.append(PendingRequest(about[1], request, about[2]))
+            party = Party(demand=demand, pending_requests=pending_requests)
             if self.policy.judges_jobs or self.settings.job_constraint is not None:
-                for want in wants:
-                    self._filter(party, want)
+                for pending in pending_requests:
+                    self._filter(party, pending)
             found.append(party)
         return found
 
@@ -205,14 +205,14 @@ class _Cycle:
         constraint = self.settings.submitter_constraint
         return constraint is None or is_true(evaluate(constraint, ad, None, self.world))
 
-    def _filter(self, party: Party, want: Want) -> None:
+    def _filter(self, party: Party, pending: PendingRequest) -> None:
         """Close a request that takes no part."""
-        request, constraint = want.request, self.settings.job_constraint
+        request, constraint = pending.request, self.settings.job_constraint
         knob = self.policy.discards_job(request.ad, request.job, party.demand.submitter, request.count)
         if knob is not None:
-            want.close(Rejection(text=f"pool policy: {knob}", causes={"pool-policy-discarded": 1}))
+            pending.close(Rejection(text=f"pool policy: {knob}", causes={"pool-policy-discarded": 1}))
         elif constraint is not None and not is_true(evaluate(constraint, request.ad, None, self.world)):
-            want.close(Rejection(text="no match found", causes={JOB_CONSTRAINT: 1}))
+            pending.close(Rejection(text="no match found", causes={JOB_CONSTRAINT: 1}))
 
     # -- standing ----------------------------------------------------------------------------------
 
@@ -300,7 +300,12 @@ class _Cycle:
         return self._own_use(name) + idle
 
     def _idle(self, parties: list[Party]) -> float:
-        return sum(want.left * want.weight for party in parties for want in party.wants if not want.closed)
+        return sum(
+            pending.left * pending.weight
+            for party in parties
+            for pending in party.pending_requests
+            if not pending.closed
+        )
 
     def _group_order(self) -> list[str]:
         def worth(name: str) -> float:
@@ -373,10 +378,10 @@ class _Cycle:
     def _plan(self, parties: list[Party]) -> Plan:
         rejected: dict[tuple[str, int], Rejection] = {}
         for party in parties:
-            for want in party.wants:
-                rejection = want.rejection or self.allocator.rejection(party, want)
+            for pending in party.pending_requests:
+                rejection = pending.rejection or self.allocator.rejection(party, pending)
                 if rejection is not None:
-                    rejected[party.demand.schedd, want.request.autocluster] = rejection
+                    rejected[party.demand.schedd, pending.request.autocluster] = rejection
         for demand in self.snapshot.demands:
             knob = self._kept_out.get((demand.schedd, demand.submitter))
             if knob:
@@ -400,8 +405,8 @@ class _Cycle:
         jobs: dict[str, tuple[int, int]] = {}
         for party in parties:
             wanted, left = jobs.get(party.demand.submitter, (0, 0))
-            wanted += sum(want.request.count for want in party.wants)
-            jobs[party.demand.submitter] = wanted, left + sum(want.left for want in party.wants)
+            wanted += sum(pending.request.count for pending in party.pending_requests)
+            jobs[party.demand.submitter] = wanted, left + sum(pending.left for pending in party.pending_requests)
         return CycleRecord(
             at=self.snapshot.now,
             zone_offset_s=self.snapshot.zone_offset_s,
@@ -441,7 +446,7 @@ class _Cycle:
             "unavailable": dict(self.view.unavailable),
             "weight": self.view.size,
             "submitters": len(parties),
-            "requests": sum(len(party.wants) for party in parties),
+            "requests": sum(len(party.pending_requests) for party in parties),
             "matches": matches,
             "preempting": sum(match.preempts != "none" for match in self.allocator.matches),
             "rejected": len(rejected),

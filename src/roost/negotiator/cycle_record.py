@@ -19,7 +19,7 @@ from roost.negotiator.groups import Group
 from roost.negotiator.limits import maximum, parse_limits
 from roost.negotiator.pool_policy import JOB, RESOURCE
 from roost.negotiator.preemption import Standing
-from roost.negotiator.serving import JOB_CONSTRAINT, Party, SlotAllocator, Want
+from roost.negotiator.serving import JOB_CONSTRAINT, Party, PendingRequest, SlotAllocator
 from roost.negotiator.settings import ROOT, Settings
 from roost.negotiator.verdicts import CAUSES, JOB_REFUSES, REFUSED, SLOT_REFUSES
 from roost.negotiator.view import REASONS
@@ -80,29 +80,29 @@ class CycleRecord:
         if (schedd, submitter) in self.kept_out:
             knob = self.kept_out[schedd, submitter]
             return self._answer(submitter, f"pool policy: {knob}", knob, [])
-        party, want = self._find(schedd, submitter, autocluster)
-        if party is None or want is None:
+        party, pending = self._find(schedd, submitter, autocluster)
+        if party is None or pending is None:
             return None
-        rejection = self.allocator.rejection(party, want)
+        rejection = self.allocator.rejection(party, pending)
         text = "" if rejection is None else rejection.text
         out = text.removeprefix("pool policy: ") if text.startswith("pool policy: ") else ""
         knob = out if out.startswith("NEGOTIATOR_") else ""
         if rejection is not None and JOB_CONSTRAINT in rejection.causes:
             knob = out = "NEGOTIATOR_JOB_CONSTRAINT"
-        causes = [] if out else list(self._causes(want))
+        causes = [] if out else list(self._causes(pending))
         found = self._answer(submitter, text, knob, causes)
         found["out"] = "" if knob else out
-        found["jobs"], found["left"], found["job"] = want.request.count, want.left, want.request.job
-        found["visited"] = want.key in self.allocator.known
-        found["given"] = [each.slot for each in self.allocator.matches if self._is_of(each, want)][:NAMES_MAX]
+        found["jobs"], found["left"], found["job"] = pending.request.count, pending.left, pending.request.job
+        found["visited"] = pending.key in self.allocator.known
+        found["given"] = [each.slot for each in self.allocator.matches if self._is_of(each, pending)][:NAMES_MAX]
         found["besides"] = {} if rejection is None else _besides(rejection.causes)
-        found["limits"] = list(self._limits(found["besides"], want))
+        found["limits"] = list(self._limits(found["besides"], pending))
         found["ceilings"] = [
             {"name": each.name, "limit": each.limit, "in_use": each.in_use, "set_by": each.set_by}
-            for each in self.allocator.ceilings(submitter, want.person)
+            for each in self.allocator.ceilings(submitter, pending.person)
         ]
-        found["too_large"] = None if want.too_large == math.inf else want.too_large
-        found["whole"] = want.whole
+        found["too_large"] = None if pending.too_large == math.inf else pending.too_large
+        found["whole"] = pending.whole
         return found
 
     def _answer(self, submitter: str, text: str, knob: str, causes: list[dict[str, Any]]) -> dict[str, Any]:
@@ -121,20 +121,20 @@ class CycleRecord:
             "sources": self._sources(causes),
         }
 
-    def _find(self, schedd: str, submitter: str, autocluster: int) -> tuple[Party | None, Want | None]:
+    def _find(self, schedd: str, submitter: str, autocluster: int) -> tuple[Party | None, PendingRequest | None]:
         for party in self.parties:
             if (party.demand.schedd, party.demand.submitter) == (schedd, submitter):
-                for want in party.wants:
-                    if want.request.autocluster == autocluster:
-                        return party, want
+                for pending in party.pending_requests:
+                    if pending.request.autocluster == autocluster:
+                        return party, pending
         return None, None
 
-    def _is_of(self, match: Any, want: Want) -> bool:
-        return (match.schedd, match.submitter, match.autocluster) == want.key
+    def _is_of(self, match: Any, pending: PendingRequest) -> bool:
+        return (match.schedd, match.submitter, match.autocluster) == pending.key
 
-    def _causes(self, want: Want) -> Iterator[dict[str, Any]]:
+    def _causes(self, pending: PendingRequest) -> Iterator[dict[str, Any]]:
         """Slots by what kept them from a request; every slot is in one."""
-        view, known = self.allocator.view, self.allocator.known.get(want.key)
+        view, known = self.allocator.view, self.allocator.known.get(pending.key)
         rows: dict[str, Array] = {}
         todo = np.ones(len(view.names), bool)
         for number, reason in enumerate(REASONS, 1):
@@ -145,7 +145,7 @@ class CycleRecord:
             for code, cause in CAUSES.items():
                 rows[cause] = np.flatnonzero(todo & (verdicts == code))
             accepted = todo & (verdicts < REFUSED)
-            own = np.isin(view.names, [each.slot for each in self.allocator.matches if self._is_of(each, want)])
+            own = np.isin(view.names, [each.slot for each in self.allocator.matches if self._is_of(each, pending)])
             rows[_GIVEN] = np.flatnonzero(accepted & self.allocator.taken & own)
             rows[_TAKEN] = np.flatnonzero(accepted & self.allocator.taken & ~own)
             rows[_ACCEPTED] = np.flatnonzero(accepted & ~self.allocator.taken)
@@ -193,8 +193,8 @@ class CycleRecord:
         return {"name": name, "quota": group.quota, "allocated": group.allocated, "used": used,
                 "accepts": group.accepts}  # fmt: skip
 
-    def _limits(self, besides: Mapping[str, int], want: Want) -> Iterator[dict[str, Any]]:
-        book, text = self.allocator.book, want.request.ad.eval("ConcurrencyLimits")
+    def _limits(self, besides: Mapping[str, int], pending: PendingRequest) -> Iterator[dict[str, Any]]:
+        book, text = self.allocator.book, pending.request.ad.eval("ConcurrencyLimits")
         wanted = parse_limits(text) if isinstance(text, str) else {}
         for cause in besides:
             name = cause.partition(":")[2]
@@ -230,12 +230,12 @@ class CycleRecord:
         counts: dict[str, int] = {}
         examples: dict[str, str] = {}
         for party in self.parties:
-            for want in party.wants:
-                known = self.allocator.known.get(want.key)
+            for pending in party.pending_requests:
+                known = self.allocator.known.get(pending.key)
                 if known is not None and row < len(known.verdicts) and not code:
                     cause = CAUSES.get(int(known.verdicts.item(row)), _ACCEPTED)
                     counts[cause] = counts.get(cause, 0) + 1
-                    examples.setdefault(cause, want.request.job)
+                    examples.setdefault(cause, pending.request.job)
         return {
             "at": self.at,
             "zone_offset_s": self.zone_offset_s,

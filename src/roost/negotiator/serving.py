@@ -54,7 +54,7 @@ TOO_LONG = "evaluation-steps"
 _NO_CAUSES: Final[dict[str, int]] = {}
 
 
-class Want:
+class PendingRequest:
     """What is left of a request.
 
     A cycle makes one for each request and gives slots to few of them: what most have in common, the class has.
@@ -89,14 +89,14 @@ class Party:
     """A submitter at one queue, in a cycle."""
 
     demand: SubmitterDemand
-    wants: list[Want]
+    pending_requests: list[PendingRequest]
     #: It was visited for as long as it may be.
     out_of_time: bool = False
 
     @property
     def open(self) -> bool:
         """Whether it may still get something."""
-        return not self.out_of_time and any(not want.closed for want in self.wants)
+        return not self.out_of_time and any(not pending.closed for pending in self.pending_requests)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -180,8 +180,8 @@ class SlotAllocator:
         schedd, submitter, watch = party.demand.schedd, party.demand.submitter, self.watch
         began, until = watch.elapsed, watch.until(schedd, submitter)
         exhausted = self._exhausted
-        for want in party.wants:
-            if want.closed:
+        for pending in party.pending_requests:
+            if pending.closed:
                 continue
             if ration.spent and not ration.rank_only_beyond:
                 break
@@ -189,60 +189,60 @@ class SlotAllocator:
                 party.out_of_time = True
                 watch.timed_out += 1
                 break
-            if (rejection := exhausted.get(want.key)) is not None:
+            if (rejection := exhausted.get(pending.key)) is not None:
                 # An earlier request of the same autocluster was told: in a queue of many kinds of jobs, most are.
-                want.closed, want.rejection = True, rejection
+                pending.closed, pending.rejection = True, rejection
                 continue
-            self._serve_in(party, want, ration)
-            if not want.left:
-                want.close()
+            self._serve_in(party, pending, ration)
+            if not pending.left:
+                pending.close()
             watch.tell((yield))
         watch.charge(schedd, submitter, began)
         return ration.used
 
-    def _serve_in(self, party: Party, want: Want, ration: Ration) -> None:
+    def _serve_in(self, party: Party, pending: PendingRequest, ration: Ration) -> None:
         """Serve a request as far as its queue has room."""
         schedd = party.demand.schedd
         if schedd not in self._room:
-            self._serve(party, want, ration)
+            self._serve(party, pending, ration)
             return
-        beyond = max(0, want.left - self._room[schedd])
-        want.left -= beyond
-        before = want.left
-        self._serve(party, want, ration)
-        self._room[schedd] -= before - want.left
-        if beyond and not want.left:
-            want.close(Rejection(text=FULL_TEXT, causes={FULL: 1}))
-        want.left += beyond
+        beyond = max(0, pending.left - self._room[schedd])
+        pending.left -= beyond
+        before = pending.left
+        self._serve(party, pending, ration)
+        self._room[schedd] -= before - pending.left
+        if beyond and not pending.left:
+            pending.close(Rejection(text=FULL_TEXT, causes={FULL: 1}))
+        pending.left += beyond
 
-    def _serve(self, party: Party, want: Want, ration: Ration) -> None:
-        request = want.request
-        known = self.known.get(want.key)
+    def _serve(self, party: Party, pending: PendingRequest, ration: Ration) -> None:
+        request = pending.request
+        known = self.known.get(pending.key)
         if known is None:
-            known = self.memory.of(want.key, request.ad, request.job, party.demand.submitter)
-            self.known[want.key] = known
+            known = self.memory.of(pending.key, request.ad, request.job, party.demand.submitter)
+            self.known[pending.key] = known
             allowance = IN_FORCE.get()
             known.too_long |= allowance is not None and allowance.exceeded
-        want.causes = {}
+        pending.causes = {}
         licences = _licences(request.ad)
         barred = np.zeros(0, bool)
-        while want.left:
+        while pending.left:
             if isinstance(licences, dict) and (reached := self.book.reached(licences)):
-                want.close(self._reached(reached, known))
+                pending.close(self._reached(reached, known))
                 return
-            listing = self._listing(known, want, ration, barred)
-            listing = self._preemptable(party, want, listing)
-            missed, shrunk = self._take(party, want, ration, listing, licences)
-            if not want.left or shrunk or (isinstance(licences, dict) and self.book.reached(licences)):
+            listing = self._listing(known, pending, ration, barred)
+            listing = self._preemptable(party, pending, listing)
+            missed, shrunk = self._take(party, pending, ration, listing, licences)
+            if not pending.left or shrunk or (isinstance(licences, dict) and self.book.reached(licences)):
                 continue
             if ration.spent and not ration.rank_only_beyond:
-                want.causes[LIMIT] = want.causes.get(LIMIT, 0) + 1
+                pending.causes[LIMIT] = pending.causes.get(LIMIT, 0) + 1
                 return
             if listing.complete:
-                if len(barred) and not {LIMIT, CEILING} & set(want.causes):
-                    self._note_costly(known, want, barred)
-                if not {LIMIT, CEILING} & set(want.causes):
-                    self._close(known, want, licences)
+                if len(barred) and not {LIMIT, CEILING} & set(pending.causes):
+                    self._note_costly(known, pending, barred)
+                if not {LIMIT, CEILING} & set(pending.causes):
+                    self._close(known, pending, licences)
                 return
             if not len(barred):
                 barred = np.zeros(len(self.view.names), bool)
@@ -251,41 +251,43 @@ class SlotAllocator:
             barred[listing.rows] = True
             barred[missed] = True
 
-    def _close(self, known: Known, want: Want, licences: dict[str, float] | Expr) -> None:
+    def _close(self, known: Known, pending: PendingRequest, licences: dict[str, float] | Expr) -> None:
         """No slot is left for a request. Without limits and preemption none will be for others of its autocluster."""
-        rejection = self._unmatched(known, want)
-        want.close(rejection)
-        if not want.causes and not licences and not self.in_use:
-            self._exhausted[want.key] = rejection
+        rejection = self._unmatched(known, pending)
+        pending.close(rejection)
+        if not pending.causes and not licences and not self.in_use:
+            self._exhausted[pending.key] = rejection
 
-    def _listing(self, known: Known, want: Want, ration: Ration, barred: Array) -> Listing:
+    def _listing(self, known: Known, pending: PendingRequest, ration: Ration, barred: Array) -> Listing:
         """The best slots that may be had."""
         if len(barred):
             usable = self.usable & ~barred
             if ration.used and not ration.rank_only_beyond:
                 usable &= self.view.weight <= max(ration.any, ration.unclaimed) - ration.used + ROUNDING
-            found = self.memory.listing(known, usable, want.left, None)
+            found = self.memory.listing(known, usable, pending.left, None)
         else:
-            found = self.memory.listing(known, self.usable, want.left, self._given[: self._gave])
+            found = self.memory.listing(known, self.usable, pending.left, self._given[: self._gave])
         return self.shrinking.joined(found, known.ad)
 
-    def _note_costly(self, known: Known, want: Want, barred: Array) -> None:
+    def _note_costly(self, known: Known, pending: PendingRequest, barred: Array) -> None:
         """Note the slots that `_listing` left out as too much for this visit: another may have them."""
-        costly = len(self.memory.listing(known, self.usable & ~barred, want.left, None).rows)
+        costly = len(self.memory.listing(known, self.usable & ~barred, pending.left, None).rows)
         if costly:
-            want.causes[LIMIT] = costly
+            pending.causes[LIMIT] = costly
 
-    def _preemptable(self, party: Party, want: Want, listing: Listing) -> Listing:
+    def _preemptable(self, party: Party, pending: PendingRequest, listing: Listing) -> Listing:
         """The listing without the slots that may not be taken from their users, PREEMPTION_RANK considered."""
         if not self.in_use:
             return listing
-        listing = _beginning(listing, 2 * want.left + ASKED_MIN)
+        listing = _beginning(listing, 2 * pending.left + ASKED_MIN)
         held = np.flatnonzero(_undecided(listing.keys))
         if not len(held):
             return listing
-        asked = self.preemption.ask(want.request.ad, party.demand.submitter, listing.rows[held], listing.keys[3, held])
+        asked = self.preemption.ask(
+            pending.request.ad, party.demand.submitter, listing.rows[held], listing.keys[3, held]
+        )
         for cause, count in asked.refused.items():
-            want.causes[cause] = want.causes.get(cause, 0) + count
+            pending.causes[cause] = pending.causes.get(cause, 0) + count
         keep = np.ones(len(listing.rows), bool)
         keep[held[~asked.allowed]] = False
         rank = np.zeros(len(listing.rows))
@@ -295,7 +297,7 @@ class SlotAllocator:
         return Listing(rows.take(by), keys.take(by, axis=1), listing.complete)
 
     def _take(
-        self, party: Party, want: Want, ration: Ration, listing: Listing, licences: dict[str, float] | Expr
+        self, party: Party, pending: PendingRequest, ration: Ration, listing: Listing, licences: dict[str, float] | Expr
     ) -> tuple[list[int], bool]:
         """Give slots in the order of the listing; the rows refused for a limit, and whether one has shrunk.
 
@@ -303,38 +305,38 @@ class SlotAllocator:
         """
         missed: list[int] = []
         user, weight = party.demand.submitter, self.view.weight
-        ceiling = min((each.left for each in self.ceilings(user, want.person)), default=math.inf)
+        ceiling = min((each.left for each in self.ceilings(user, pending.person)), default=math.inf)
         for row, state in zip(listing.rows.tolist(), listing.keys[3].tolist(), strict=True):
-            if not want.left:
+            if not pending.left:
                 break
-            cost = weight.item(row) if not self.view.shrinks.item(row) else self.shrinking.cost(row, want.request.ad)
+            cost = weight.item(row) if not self.view.shrinks.item(row) else self.shrinking.cost(row, pending.request.ad)
             if not ration.allows(cost, state):
-                want.causes[LIMIT] = want.causes.get(LIMIT, 0) + 1
+                pending.causes[LIMIT] = pending.causes.get(LIMIT, 0) + 1
                 missed.append(row)
                 continue
             # The fair share is charged with a whole partitionable slot, until its machine says what was cut from it.
-            part = None if ceiling == math.inf else self._part(row, want.request.ad)
+            part = None if ceiling == math.inf else self._part(row, pending.request.ad)
             charged = cost if part is None else part
             if charged > ceiling + ROUNDING:
-                want.causes[CEILING] = want.causes.get(CEILING, 0) + 1
-                if charged < want.too_large:
-                    want.too_large, want.whole = charged, part is None
+                pending.causes[CEILING] = pending.causes.get(CEILING, 0) + 1
+                if charged < pending.too_large:
+                    pending.too_large, pending.whole = charged, part is None
                 missed.append(row)
                 continue
-            mine = licences if isinstance(licences, dict) else self._licences_with(row, want.request.ad, licences)
+            mine = licences if isinstance(licences, dict) else self._licences_with(row, pending.request.ad, licences)
             if mine and self.book.reached(mine):
                 if isinstance(licences, dict):
                     break
-                want.causes[CONCURRENCY] = want.causes.get(CONCURRENCY, 0) + 1
+                pending.causes[CONCURRENCY] = pending.causes.get(CONCURRENCY, 0) + 1
                 missed.append(row)
                 continue
             self.book.take(mine)
             licences_taken = tuple(mine.items())
-            pledge = Pledge(submitter=user, weight=cost, person=want.person, part=part, licences=licences_taken)
-            self._give(party, want, row, state, pledge)
+            pledge = Pledge(submitter=user, weight=cost, person=pending.person, part=part, licences=licences_taken)
+            self._give(party, pending, row, state, pledge)
             ration.used += cost
             ceiling -= charged
-            self.charge(user, cost, want.person, part)
+            self.charge(user, cost, pending.person, part)
             if self.view.shrinks.item(row):
                 return missed, True
             if ration.spent and not ration.rank_only_beyond:
@@ -349,25 +351,25 @@ class SlotAllocator:
         slot = self.snapshot.slots.ad(self.view.names[row]) if slot_source is None else slot_source.ad(row)
         return None if slot is None else part_weight(slot, request, self.settings, self.judge.world)
 
-    def _give(self, party: Party, want: Want, row: int, state: float, pledge: Pledge) -> None:
+    def _give(self, party: Party, pending: PendingRequest, row: int, state: float, pledge: Pledge) -> None:
         name = self.view.names[row]
         slot_ad = None
         if self.view.shrinks.item(row):
-            slot_ad = self.shrinking.shrink(row, want.request.ad)
+            slot_ad = self.shrinking.shrink(row, pending.request.ad)
         else:
             self.taken[row] = True
             self.usable[row] = False
             self._given[self._gave] = row
             self._gave += 1
-        want.left -= 1
+        pending.left -= 1
         code = self.view.holder.item(row)
         self.matches.append(
             Match(
                 schedd=party.demand.schedd,
                 submitter=party.demand.submitter,
-                autocluster=want.request.autocluster,
-                job=want.request.job,
-                among=want.request.count,
+                autocluster=pending.request.autocluster,
+                job=pending.request.job,
+                among=pending.request.count,
                 slot=name,
                 node=self.snapshot.nodes[name],
                 claim_id=self.snapshot.claims[name],
@@ -395,9 +397,9 @@ class SlotAllocator:
             causes={**self._counted(known), **{f"{CONCURRENCY}:{name}": 1 for name in names}},
         )
 
-    def _unmatched(self, known: Known, want: Want) -> Rejection:
+    def _unmatched(self, known: Known, pending: PendingRequest) -> Rejection:
         """Why the slots that are left are not for a request: the reference's text that applies first."""
-        causes = want.causes
+        causes = pending.causes
         if known.too_long:
             text = f"its Requirements or Rank, or a slot's, take more than {EXPRESSION_STEPS} evaluation steps"
             causes = {**causes, TOO_LONG: 1}
@@ -422,11 +424,11 @@ class SlotAllocator:
             found["taken"] = given
         return {**found, **self.view.unavailable}
 
-    def rejection(self, party: Party, want: Want) -> Rejection | None:
+    def rejection(self, party: Party, pending: PendingRequest) -> Rejection | None:
         """Why a request got nothing, or not all; None if it is served."""
-        if want.rejection is not None or not want.left:
-            return want.rejection
-        known = self.known.get(want.key)
+        if pending.rejection is not None or not pending.left:
+            return pending.rejection
+        known = self.known.get(pending.key)
         if known is None and (party.out_of_time or self.watch.is_over()):
             return Rejection(text=OUT_OF_TIME, causes={OUT_OF_TIME: 1, **self.view.unavailable})
         if known is None and not self.anything_left():
@@ -434,7 +436,7 @@ class SlotAllocator:
             return Rejection(text="no match found", causes={**given, **self.view.unavailable})
         if known is None:
             return Rejection(text="submitter limit exceeded", causes={LIMIT: 1, **self.view.unavailable})
-        return self._unmatched(known, want)
+        return self._unmatched(known, pending)
 
     def note_policy(self, parties: list[Party]) -> None:
         """Note the matches that the pool's policy prevented, or would have, and where it could not be decided."""
@@ -442,10 +444,10 @@ class SlotAllocator:
         knobs |= {NOTED_RESOURCE: pool_policy.RESOURCE, NOTED_JOB: pool_policy.JOB}
         if self.settings.policy.resource is not None or self.settings.policy.job is not None:
             for party in parties:
-                for want in party.wants:
-                    known = self.known.get(want.key)
+                for pending in party.pending_requests:
+                    known = self.known.get(pending.key)
                     if known is not None and self._may_be_vetoed(known):
-                        self._note_vetoes(party, want, known, knobs)
+                        self._note_vetoes(party, pending, known, knobs)
         for (code, name, user), count in sorted(self.judge.errors.items()):
             self.policy.findings.add(
                 Finding(act=Act.ERROR, knob=knobs[code], kind="job", name=name, user=user, count=count, text="is ERROR")
@@ -456,7 +458,7 @@ class SlotAllocator:
         """Whether a verdict of the policy may be among a request's; those of notes are looked for by counting."""
         return self.settings.policy.log_only or known.verdicts.max(initial=0) >= POLICY_RESOURCE
 
-    def _note_vetoes(self, party: Party, want: Want, known: Known, knobs: Mapping[int, str]) -> None:
+    def _note_vetoes(self, party: Party, pending: PendingRequest, known: Known, knobs: Mapping[int, str]) -> None:
         for code, knob in knobs.items():
             count = int(self.memory.counts(known)[code])
             if count:
@@ -466,7 +468,7 @@ class SlotAllocator:
                         act=Act.VETO,
                         knob=knob,
                         kind="job",
-                        name=want.request.job,
+                        name=pending.request.job,
                         user=party.demand.submitter,
                         slots=tuple(self.view.names[row] for row in rows.tolist()),
                         count=count,
@@ -478,7 +480,7 @@ class SlotAllocator:
         audit = self.settings.policy.audit
         if audit is None:
             return
-        ads = {want.key: want.request.ad for party in parties for want in party.wants}
+        ads = {pending.key: pending.request.ad for party in parties for pending in party.pending_requests}
         for match in self.matches:
             ad = ads[match.schedd, match.submitter, match.autocluster]
             slot = self.snapshot.slots.ad(match.slot)
