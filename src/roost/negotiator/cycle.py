@@ -26,7 +26,7 @@ from roost.negotiator.limits import LimitBook
 from roost.negotiator.memory import Key, Memory
 from roost.negotiator.pool_policy import SCHEDD_ONLY, Findings, PoolPolicy
 from roost.negotiator.preemption import Standing
-from roost.negotiator.serving import JOB_CONSTRAINT, Party, PendingRequest, Ration, SlotAllocator
+from roost.negotiator.serving import JOB_CONSTRAINT, PendingRequest, QueueSubmitter, Ration, SlotAllocator
 from roost.negotiator.settings import ROOT, Settings
 from roost.negotiator.single_slots import SingleSlots
 from roost.negotiator.snapshot import Plan, Rejection, Snapshot, SubmitterDemand
@@ -115,15 +115,19 @@ class _Cycle:
             ceilings=self._ceilings,
             watch=Stopwatch(settings.times),
         )
-        parties = self._parties()
-        wanted = {pending.key: pending.request.ad for party in parties for pending in party.pending_requests}
+        queue_submitters = self._queue_submitters()
+        wanted = {
+            pending.key: pending.request.ad
+            for queue_submitter in queue_submitters
+            for pending in queue_submitter.pending_requests
+        }
         self.memory.begin(snapshot, judge, wanted)
         if self._has_quotas():
-            yield from self._by_quota(parties)
+            yield from self._by_quota(queue_submitters)
         else:
             pie = FairShare(size=self.view.size, preemption=self._preempts, unlimited=self._unlimited)
-            yield from self._spin(parties, pie)
-        plan = self._plan(parties)
+            yield from self._spin(queue_submitters, pie)
+        plan = self._plan(queue_submitters)
         # The floor knows the cycle; what is left is to go at once, and not when circles of garbage are looked for.
         del self.allocator
         return plan
@@ -170,7 +174,7 @@ class _Cycle:
             book.take(dict(pledge.licences))
         return book
 
-    def _parties(self) -> list[Party]:
+    def _queue_submitters(self) -> list[QueueSubmitter]:
         """Those who may take part, with what the policy leaves of their requests."""
         found = []
         for demand in self.snapshot.demands:
@@ -188,11 +192,11 @@ class _Cycle:
                     about = request.ad, key, self.ceilings.person(request.ad, demand.submitter)
                     known[request.autocluster] = about
                 pending_requests.append(PendingRequest(about[1], request, about[2]))
-            party = Party(demand=demand, pending_requests=pending_requests)
+            queue_submitter = QueueSubmitter(demand=demand, pending_requests=pending_requests)
             if self.policy.judges_jobs or self.settings.job_constraint is not None:
                 for pending in pending_requests:
-                    self._filter(party, pending)
-            found.append(party)
+                    self._filter(queue_submitter, pending)
+            found.append(queue_submitter)
         return found
 
     def _keeps_out(self, demand: SubmitterDemand) -> str:
@@ -205,10 +209,10 @@ class _Cycle:
         constraint = self.settings.submitter_constraint
         return constraint is None or is_true(evaluate(constraint, ad, None, self.world))
 
-    def _filter(self, party: Party, pending: PendingRequest) -> None:
+    def _filter(self, queue_submitter: QueueSubmitter, pending: PendingRequest) -> None:
         """Close a request that takes no part."""
         request, constraint = pending.request, self.settings.job_constraint
-        knob = self.policy.discards_job(request.ad, request.job, party.demand.submitter, request.count)
+        knob = self.policy.discards_job(request.ad, request.job, queue_submitter.demand.submitter, request.count)
         if knob is not None:
             pending.close(Rejection(text=f"pool policy: {knob}", causes={"pool-policy-discarded": 1}))
         elif constraint is not None and not is_true(evaluate(constraint, request.ad, None, self.world)):
@@ -258,11 +262,11 @@ class _Cycle:
     def _has_quotas(self) -> bool:
         return any(each.quota is not None or each.fraction is not None for each in self.settings.groups)
 
-    def _by_quota(self, parties: list[Party]) -> Steps[None]:
+    def _by_quota(self, queue_submitters: list[QueueSubmitter]) -> Steps[None]:
         """Each group with what it is allocated, most starved first; then, for some, everybody together."""
-        own: dict[str, list[Party]] = {name: [] for name in self.groups}
-        for party in parties:
-            own[group_of(party.demand.submitter, self.settings.groups)].append(party)
+        own: dict[str, list[QueueSubmitter]] = {name: [] for name in self.groups}
+        for queue_submitter in queue_submitters:
+            own[group_of(queue_submitter.demand.submitter, self.settings.groups)].append(queue_submitter)
         unserved: dict[str, float] = {}
         for _ in range(self.settings.allocation_rounds):
             wanted = {name: self._wanted(name, own[name], unserved.get(name)) for name in self.groups}
@@ -278,12 +282,22 @@ class _Cycle:
                     unlimited=self._unlimited,
                 )
                 yield from self._spin(own[name], pie, name)
-                unserved[name] = 0.0 if not any(party.open for party in own[name]) else self._idle(own[name])
-            if len(self.allocator.matches) == before or not any(party.open for party in parties):
+                unserved[name] = (
+                    0.0 if not any(queue_submitter.open for queue_submitter in own[name]) else self._idle(own[name])
+                )
+            if len(self.allocator.matches) == before or not any(
+                queue_submitter.open for queue_submitter in queue_submitters
+            ):
                 break
-        again = [party for name, group in self.groups.items() if group.autoregroup for party in own[name]]
+        again = [
+            queue_submitter for name, group in self.groups.items() if group.autoregroup for queue_submitter in own[name]
+        ]
         if again:
-            whole = [party for party in parties if party in again or party in own[ROOT]]
+            whole = [
+                queue_submitter
+                for queue_submitter in queue_submitters
+                if queue_submitter in again or queue_submitter in own[ROOT]
+            ]
             used = self.group_used.get(ROOT, 0.0)
             yield from self._spin(
                 whole, FairShare(size=self.view.size, quota=self.view.size, group_used=used, preemption=self._preempts)
@@ -294,16 +308,16 @@ class _Cycle:
         below = sum(self.group_used.get(child.name, 0.0) for child in self.groups[name].children)
         return max(0.0, self.group_used.get(name, 0.0) - below)
 
-    def _wanted(self, name: str, parties: list[Party], unserved: float | None) -> float:
+    def _wanted(self, name: str, queue_submitters: list[QueueSubmitter], unserved: float | None) -> float:
         """What a group uses and could use: once it has been visited, no more than what was left then."""
-        idle = self._idle(parties) if unserved is None else unserved
+        idle = self._idle(queue_submitters) if unserved is None else unserved
         return self._own_use(name) + idle
 
-    def _idle(self, parties: list[Party]) -> float:
+    def _idle(self, queue_submitters: list[QueueSubmitter]) -> float:
         return sum(
             pending.left * pending.weight
-            for party in parties
-            for pending in party.pending_requests
+            for queue_submitter in queue_submitters
+            for pending in queue_submitter.pending_requests
             if not pending.closed
         )
 
@@ -324,14 +338,14 @@ class _Cycle:
 
     # -- pie ---------------------------------------------------------------------------------------
 
-    def _spin(self, parties: list[Party], pie: FairShare, group: str | None = None) -> Steps[None]:
-        yield from self._floors(parties, pie)
-        active = [party for party in parties if party.open]
+    def _spin(self, queue_submitters: list[QueueSubmitter], pie: FairShare, group: str | None = None) -> Steps[None]:
+        yield from self._floors(queue_submitters, pie)
+        active = [queue_submitter for queue_submitter in queue_submitters if queue_submitter.open]
         for spin in range(SPINS_MAX):
             if not active or self.allocator.watch.is_over() or not self.allocator.anything_left():
                 break
             self.spins += 1
-            names = dict.fromkeys(party.demand.submitter for party in active)
+            names = dict.fromkeys(queue_submitter.demand.submitter for queue_submitter in active)
             priorities = {name: self._priority(name) for name in names}
             now = pie if group is None else _used(pie, self._own_use(group))
             rations = limits(priorities, self.used, now)
@@ -340,79 +354,86 @@ class _Cycle:
             left = sum(each.any for each in rations.values())
             before, count = left, len(active)
             spent = dict.fromkeys(names, 0.0)
-            for party in sorted(active, key=lambda each: self._place(each, rations)):
+            for queue_submitter in sorted(active, key=lambda each: self._place(each, rations)):
                 if self.allocator.watch.is_over():
                     break
-                name = party.demand.submitter
+                name = queue_submitter.demand.submitter
                 ration = Ration(
                     any=max(0.0, min(rations[name].any - spent[name], left)),
                     unclaimed=max(0.0, min(rations[name].unclaimed - spent[name], left)),
                     rank_only_beyond=spin == 0 and self._preempts,
                 )
-                cost = yield from self.allocator.visit(party, ration)
+                cost = yield from self.allocator.visit(queue_submitter, ration)
                 spent[name] += cost
                 left -= cost
-            active = [party for party in active if party.open]
+            active = [queue_submitter for queue_submitter in active if queue_submitter.open]
             if not (before - left > ROUNDING or len(active) < count):
                 break
 
-    def _place(self, party: Party, rations: dict[str, Limit]) -> tuple[float, float, str, str]:
-        name = party.demand.submitter
+    def _place(self, queue_submitter: QueueSubmitter, rations: dict[str, Limit]) -> tuple[float, float, str, str]:
+        name = queue_submitter.demand.submitter
         used, limit = self.used.get(name, 0.0), rations[name].any
         starved = used / (used + limit) if used + limit > 0 else 0.0
-        return (self._priority(name), starved, name, party.demand.schedd)
+        return (self._priority(name), starved, name, queue_submitter.demand.schedd)
 
-    def _floors(self, parties: list[Party], pie: FairShare) -> Steps[None]:
+    def _floors(self, queue_submitters: list[QueueSubmitter], pie: FairShare) -> Steps[None]:
         """A first round for those who have less than their floor."""
-        for party in sorted(parties, key=lambda each: (self._priority(each.demand.submitter), each.demand.submitter)):
-            account = self.accounts.users.get(party.demand.submitter)
-            if account is None or account.floor is None or not party.open:
+        for queue_submitter in sorted(
+            queue_submitters, key=lambda each: (self._priority(each.demand.submitter), each.demand.submitter)
+        ):
+            account = self.accounts.users.get(queue_submitter.demand.submitter)
+            if account is None or account.floor is None or not queue_submitter.open:
                 continue
-            missing = account.floor - self.used.get(party.demand.submitter, 0.0)
+            missing = account.floor - self.used.get(queue_submitter.demand.submitter, 0.0)
             if missing > ROUNDING:
                 room = missing if pie.quota is None else min(missing, max(0.0, pie.quota - pie.group_used))
-                yield from self.allocator.visit(party, Ration(any=room, unclaimed=room, rank_only_beyond=False))
+                yield from self.allocator.visit(
+                    queue_submitter, Ration(any=room, unclaimed=room, rank_only_beyond=False)
+                )
 
     # -- after -------------------------------------------------------------------------------------
 
-    def _plan(self, parties: list[Party]) -> Plan:
+    def _plan(self, queue_submitters: list[QueueSubmitter]) -> Plan:
         rejected: dict[tuple[str, int], Rejection] = {}
-        for party in parties:
-            for pending in party.pending_requests:
-                rejection = pending.rejection or self.allocator.rejection(party, pending)
+        for queue_submitter in queue_submitters:
+            for pending in queue_submitter.pending_requests:
+                rejection = pending.rejection or self.allocator.rejection(queue_submitter, pending)
                 if rejection is not None:
-                    rejected[party.demand.schedd, pending.request.autocluster] = rejection
+                    rejected[queue_submitter.demand.schedd, pending.request.autocluster] = rejection
         for demand in self.snapshot.demands:
             knob = self._kept_out.get((demand.schedd, demand.submitter))
             if knob:
                 out = Rejection(text=f"pool policy: {knob}")
                 rejected.update(((demand.schedd, each.autocluster), out) for each in demand.requests)
-        self.allocator.note_policy(parties)
+        self.allocator.note_policy(queue_submitters)
         matches = tuple(self.allocator.matches)
         return Plan(
             matches=matches,
             rejected=rejected,
-            record=self._record(len(matches), rejected, parties),
+            record=self._record(len(matches), rejected, queue_submitters),
             findings=tuple(self.findings.kept),
             causes=self.findings.causes,
             noted=tuple(self.allocator.noted),
             # Of slots that were not asked nothing is known.
-            trail=self._trail(parties) if self.snapshot.slot_source is None else None,
+            trail=self._trail(queue_submitters) if self.snapshot.slot_source is None else None,
         )
 
-    def _trail(self, parties: list[Party]) -> CycleRecord:
-        names = dict.fromkeys(party.demand.submitter for party in parties)
+    def _trail(self, queue_submitters: list[QueueSubmitter]) -> CycleRecord:
+        names = dict.fromkeys(queue_submitter.demand.submitter for queue_submitter in queue_submitters)
         jobs: dict[str, tuple[int, int]] = {}
-        for party in parties:
-            wanted, left = jobs.get(party.demand.submitter, (0, 0))
-            wanted += sum(pending.request.count for pending in party.pending_requests)
-            jobs[party.demand.submitter] = wanted, left + sum(pending.left for pending in party.pending_requests)
+        for queue_submitter in queue_submitters:
+            wanted, left = jobs.get(queue_submitter.demand.submitter, (0, 0))
+            wanted += sum(pending.request.count for pending in queue_submitter.pending_requests)
+            jobs[queue_submitter.demand.submitter] = (
+                wanted,
+                left + sum(pending.left for pending in queue_submitter.pending_requests),
+            )
         return CycleRecord(
             at=self.snapshot.now,
             zone_offset_s=self.snapshot.zone_offset_s,
             settings=self.settings,
             allocator=self.allocator,
-            parties=tuple(parties),
+            queue_submitters=tuple(queue_submitters),
             served=tuple(
                 self._served(name, *jobs[name]) for name in sorted(names, key=lambda each: (self._priority(each), each))
             ),
@@ -435,7 +456,7 @@ class _Cycle:
         )
 
     def _record(
-        self, matches: int, rejected: dict[tuple[str, int], Rejection], parties: list[Party]
+        self, matches: int, rejected: dict[tuple[str, int], Rejection], queue_submitters: list[QueueSubmitter]
     ) -> dict[str, object]:
         causes: dict[str, int] = {}
         for each in rejected.values():
@@ -445,8 +466,8 @@ class _Cycle:
             "available": int(self.view.available.sum()),
             "unavailable": dict(self.view.unavailable),
             "weight": self.view.size,
-            "submitters": len(parties),
-            "requests": sum(len(party.pending_requests) for party in parties),
+            "submitters": len(queue_submitters),
+            "requests": sum(len(queue_submitter.pending_requests) for queue_submitter in queue_submitters),
             "matches": matches,
             "preempting": sum(match.preempts != "none" for match in self.allocator.matches),
             "rejected": len(rejected),

@@ -19,7 +19,7 @@ from roost.negotiator.groups import Group
 from roost.negotiator.limits import maximum, parse_limits
 from roost.negotiator.pool_policy import JOB, RESOURCE
 from roost.negotiator.preemption import Standing
-from roost.negotiator.serving import JOB_CONSTRAINT, Party, PendingRequest, SlotAllocator
+from roost.negotiator.serving import JOB_CONSTRAINT, PendingRequest, QueueSubmitter, SlotAllocator
 from roost.negotiator.settings import ROOT, Settings
 from roost.negotiator.verdicts import CAUSES, JOB_REFUSES, REFUSED, SLOT_REFUSES
 from roost.negotiator.view import REASONS
@@ -65,7 +65,7 @@ class CycleRecord:
     zone_offset_s: int
     settings: Settings
     allocator: SlotAllocator
-    parties: tuple[Party, ...]
+    queue_submitters: tuple[QueueSubmitter, ...]
     #: In the order in which they are served.
     served: tuple[Served, ...]
     groups: Mapping[str, Group]
@@ -80,10 +80,10 @@ class CycleRecord:
         if (schedd, submitter) in self.kept_out:
             knob = self.kept_out[schedd, submitter]
             return self._answer(submitter, f"pool policy: {knob}", knob, [])
-        party, pending = self._find(schedd, submitter, autocluster)
-        if party is None or pending is None:
+        queue_submitter, pending = self._find(schedd, submitter, autocluster)
+        if queue_submitter is None or pending is None:
             return None
-        rejection = self.allocator.rejection(party, pending)
+        rejection = self.allocator.rejection(queue_submitter, pending)
         text = "" if rejection is None else rejection.text
         out = text.removeprefix("pool policy: ") if text.startswith("pool policy: ") else ""
         knob = out if out.startswith("NEGOTIATOR_") else ""
@@ -121,12 +121,14 @@ class CycleRecord:
             "sources": self._sources(causes),
         }
 
-    def _find(self, schedd: str, submitter: str, autocluster: int) -> tuple[Party | None, PendingRequest | None]:
-        for party in self.parties:
-            if (party.demand.schedd, party.demand.submitter) == (schedd, submitter):
-                for pending in party.pending_requests:
+    def _find(
+        self, schedd: str, submitter: str, autocluster: int
+    ) -> tuple[QueueSubmitter | None, PendingRequest | None]:
+        for queue_submitter in self.queue_submitters:
+            if (queue_submitter.demand.schedd, queue_submitter.demand.submitter) == (schedd, submitter):
+                for pending in queue_submitter.pending_requests:
                     if pending.request.autocluster == autocluster:
-                        return party, pending
+                        return queue_submitter, pending
         return None, None
 
     def _is_of(self, match: Any, pending: PendingRequest) -> bool:
@@ -229,8 +231,8 @@ class CycleRecord:
         given = [each for each in self.allocator.matches if each.slot == view.names[row]]
         counts: dict[str, int] = {}
         examples: dict[str, str] = {}
-        for party in self.parties:
-            for pending in party.pending_requests:
+        for queue_submitter in self.queue_submitters:
+            for pending in queue_submitter.pending_requests:
                 known = self.allocator.known.get(pending.key)
                 if known is not None and row < len(known.verdicts) and not code:
                     cause = CAUSES.get(int(known.verdicts.item(row)), _ACCEPTED)

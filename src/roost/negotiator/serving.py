@@ -85,7 +85,7 @@ class PendingRequest:
 
 
 @dataclass(slots=True, kw_only=True)
-class Party:
+class QueueSubmitter:
     """A submitter at one queue, in a cycle."""
 
     demand: SubmitterDemand
@@ -175,51 +175,51 @@ class SlotAllocator:
 
     # -- visits ------------------------------------------------------------------------------------
 
-    def visit(self, party: Party, ration: Ration) -> Steps[float]:
+    def visit(self, queue_submitter: QueueSubmitter, ration: Ration) -> Steps[float]:
         """Give a submitter what it may have; what that costs. A step for each request."""
-        schedd, submitter, watch = party.demand.schedd, party.demand.submitter, self.watch
+        schedd, submitter, watch = queue_submitter.demand.schedd, queue_submitter.demand.submitter, self.watch
         began, until = watch.elapsed, watch.until(schedd, submitter)
         exhausted = self._exhausted
-        for pending in party.pending_requests:
+        for pending in queue_submitter.pending_requests:
             if pending.closed:
                 continue
             if ration.spent and not ration.rank_only_beyond:
                 break
             if watch.elapsed >= until:
-                party.out_of_time = True
+                queue_submitter.out_of_time = True
                 watch.timed_out += 1
                 break
             if (rejection := exhausted.get(pending.key)) is not None:
                 # An earlier request of the same autocluster was told: in a queue of many kinds of jobs, most are.
                 pending.closed, pending.rejection = True, rejection
                 continue
-            self._serve_in(party, pending, ration)
+            self._serve_in(queue_submitter, pending, ration)
             if not pending.left:
                 pending.close()
             watch.tell((yield))
         watch.charge(schedd, submitter, began)
         return ration.used
 
-    def _serve_in(self, party: Party, pending: PendingRequest, ration: Ration) -> None:
+    def _serve_in(self, queue_submitter: QueueSubmitter, pending: PendingRequest, ration: Ration) -> None:
         """Serve a request as far as its queue has room."""
-        schedd = party.demand.schedd
+        schedd = queue_submitter.demand.schedd
         if schedd not in self._room:
-            self._serve(party, pending, ration)
+            self._serve(queue_submitter, pending, ration)
             return
         beyond = max(0, pending.left - self._room[schedd])
         pending.left -= beyond
         before = pending.left
-        self._serve(party, pending, ration)
+        self._serve(queue_submitter, pending, ration)
         self._room[schedd] -= before - pending.left
         if beyond and not pending.left:
             pending.close(Rejection(text=FULL_TEXT, causes={FULL: 1}))
         pending.left += beyond
 
-    def _serve(self, party: Party, pending: PendingRequest, ration: Ration) -> None:
+    def _serve(self, queue_submitter: QueueSubmitter, pending: PendingRequest, ration: Ration) -> None:
         request = pending.request
         known = self.known.get(pending.key)
         if known is None:
-            known = self.memory.of(pending.key, request.ad, request.job, party.demand.submitter)
+            known = self.memory.of(pending.key, request.ad, request.job, queue_submitter.demand.submitter)
             self.known[pending.key] = known
             allowance = IN_FORCE.get()
             known.too_long |= allowance is not None and allowance.exceeded
@@ -231,8 +231,8 @@ class SlotAllocator:
                 pending.close(self._reached(reached, known))
                 return
             listing = self._listing(known, pending, ration, barred)
-            listing = self._preemptable(party, pending, listing)
-            missed, shrunk = self._take(party, pending, ration, listing, licences)
+            listing = self._preemptable(queue_submitter, pending, listing)
+            missed, shrunk = self._take(queue_submitter, pending, ration, listing, licences)
             if not pending.left or shrunk or (isinstance(licences, dict) and self.book.reached(licences)):
                 continue
             if ration.spent and not ration.rank_only_beyond:
@@ -275,7 +275,7 @@ class SlotAllocator:
         if costly:
             pending.causes[LIMIT] = costly
 
-    def _preemptable(self, party: Party, pending: PendingRequest, listing: Listing) -> Listing:
+    def _preemptable(self, queue_submitter: QueueSubmitter, pending: PendingRequest, listing: Listing) -> Listing:
         """The listing without the slots that may not be taken from their users, PREEMPTION_RANK considered."""
         if not self.in_use:
             return listing
@@ -284,7 +284,7 @@ class SlotAllocator:
         if not len(held):
             return listing
         asked = self.preemption.ask(
-            pending.request.ad, party.demand.submitter, listing.rows[held], listing.keys[3, held]
+            pending.request.ad, queue_submitter.demand.submitter, listing.rows[held], listing.keys[3, held]
         )
         for cause, count in asked.refused.items():
             pending.causes[cause] = pending.causes.get(cause, 0) + count
@@ -297,14 +297,19 @@ class SlotAllocator:
         return Listing(rows.take(by), keys.take(by, axis=1), listing.complete)
 
     def _take(
-        self, party: Party, pending: PendingRequest, ration: Ration, listing: Listing, licences: dict[str, float] | Expr
+        self,
+        queue_submitter: QueueSubmitter,
+        pending: PendingRequest,
+        ration: Ration,
+        listing: Listing,
+        licences: dict[str, float] | Expr,
     ) -> tuple[list[int], bool]:
         """Give slots in the order of the listing; the rows refused for a limit, and whether one has shrunk.
 
         A slot that has shrunk is another one: the listing must be made anew.
         """
         missed: list[int] = []
-        user, weight = party.demand.submitter, self.view.weight
+        user, weight = queue_submitter.demand.submitter, self.view.weight
         ceiling = min((each.left for each in self.ceilings(user, pending.person)), default=math.inf)
         for row, state in zip(listing.rows.tolist(), listing.keys[3].tolist(), strict=True):
             if not pending.left:
@@ -333,7 +338,7 @@ class SlotAllocator:
             self.book.take(mine)
             licences_taken = tuple(mine.items())
             pledge = Pledge(submitter=user, weight=cost, person=pending.person, part=part, licences=licences_taken)
-            self._give(party, pending, row, state, pledge)
+            self._give(queue_submitter, pending, row, state, pledge)
             ration.used += cost
             ceiling -= charged
             self.charge(user, cost, pending.person, part)
@@ -351,7 +356,9 @@ class SlotAllocator:
         slot = self.snapshot.slots.ad(self.view.names[row]) if slot_source is None else slot_source.ad(row)
         return None if slot is None else part_weight(slot, request, self.settings, self.judge.world)
 
-    def _give(self, party: Party, pending: PendingRequest, row: int, state: float, pledge: Pledge) -> None:
+    def _give(
+        self, queue_submitter: QueueSubmitter, pending: PendingRequest, row: int, state: float, pledge: Pledge
+    ) -> None:
         name = self.view.names[row]
         slot_ad = None
         if self.view.shrinks.item(row):
@@ -365,8 +372,8 @@ class SlotAllocator:
         code = self.view.holder.item(row)
         self.matches.append(
             Match(
-                schedd=party.demand.schedd,
-                submitter=party.demand.submitter,
+                schedd=queue_submitter.demand.schedd,
+                submitter=queue_submitter.demand.submitter,
                 autocluster=pending.request.autocluster,
                 job=pending.request.job,
                 among=pending.request.count,
@@ -424,12 +431,12 @@ class SlotAllocator:
             found["taken"] = given
         return {**found, **self.view.unavailable}
 
-    def rejection(self, party: Party, pending: PendingRequest) -> Rejection | None:
+    def rejection(self, queue_submitter: QueueSubmitter, pending: PendingRequest) -> Rejection | None:
         """Why a request got nothing, or not all; None if it is served."""
         if pending.rejection is not None or not pending.left:
             return pending.rejection
         known = self.known.get(pending.key)
-        if known is None and (party.out_of_time or self.watch.is_over()):
+        if known is None and (queue_submitter.out_of_time or self.watch.is_over()):
             return Rejection(text=OUT_OF_TIME, causes={OUT_OF_TIME: 1, **self.view.unavailable})
         if known is None and not self.anything_left():
             given = {"taken": self._gave} if self._gave else {}
@@ -438,27 +445,29 @@ class SlotAllocator:
             return Rejection(text="submitter limit exceeded", causes={LIMIT: 1, **self.view.unavailable})
         return self._unmatched(known, pending)
 
-    def note_policy(self, parties: list[Party]) -> None:
+    def note_policy(self, queue_submitters: list[QueueSubmitter]) -> None:
         """Note the matches that the pool's policy prevented, or would have, and where it could not be decided."""
         knobs = {POLICY_RESOURCE: pool_policy.RESOURCE, POLICY_JOB: pool_policy.JOB}
         knobs |= {NOTED_RESOURCE: pool_policy.RESOURCE, NOTED_JOB: pool_policy.JOB}
         if self.settings.policy.resource is not None or self.settings.policy.job is not None:
-            for party in parties:
-                for pending in party.pending_requests:
+            for queue_submitter in queue_submitters:
+                for pending in queue_submitter.pending_requests:
                     known = self.known.get(pending.key)
                     if known is not None and self._may_be_vetoed(known):
-                        self._note_vetoes(party, pending, known, knobs)
+                        self._note_vetoes(queue_submitter, pending, known, knobs)
         for (code, name, user), count in sorted(self.judge.errors.items()):
             self.policy.findings.add(
                 Finding(act=Act.ERROR, knob=knobs[code], kind="job", name=name, user=user, count=count, text="is ERROR")
             )
-        self._note_matches(parties)
+        self._note_matches(queue_submitters)
 
     def _may_be_vetoed(self, known: Known) -> bool:
         """Whether a verdict of the policy may be among a request's; those of notes are looked for by counting."""
         return self.settings.policy.log_only or known.verdicts.max(initial=0) >= POLICY_RESOURCE
 
-    def _note_vetoes(self, party: Party, pending: PendingRequest, known: Known, knobs: Mapping[int, str]) -> None:
+    def _note_vetoes(
+        self, queue_submitter: QueueSubmitter, pending: PendingRequest, known: Known, knobs: Mapping[int, str]
+    ) -> None:
         for code, knob in knobs.items():
             count = int(self.memory.counts(known)[code])
             if count:
@@ -469,18 +478,22 @@ class SlotAllocator:
                         knob=knob,
                         kind="job",
                         name=pending.request.job,
-                        user=party.demand.submitter,
+                        user=queue_submitter.demand.submitter,
                         slots=tuple(self.view.names[row] for row in rows.tolist()),
                         count=count,
                         log_only=code < REFUSED,
                     )
                 )
 
-    def _note_matches(self, parties: list[Party]) -> None:
+    def _note_matches(self, queue_submitters: list[QueueSubmitter]) -> None:
         audit = self.settings.policy.audit
         if audit is None:
             return
-        ads = {pending.key: pending.request.ad for party in parties for pending in party.pending_requests}
+        ads = {
+            pending.key: pending.request.ad
+            for queue_submitter in queue_submitters
+            for pending in queue_submitter.pending_requests
+        }
         for match in self.matches:
             ad = ads[match.schedd, match.submitter, match.autocluster]
             slot = self.snapshot.slots.ad(match.slot)
