@@ -26,7 +26,7 @@ from roost.negotiator.limits import LimitBook
 from roost.negotiator.memory import Key, Memory
 from roost.negotiator.pool_policy import SCHEDD_ONLY, Findings, PoolPolicy
 from roost.negotiator.preemption import Standing
-from roost.negotiator.serving import JOB_CONSTRAINT, PendingRequest, QueueSubmitter, Ration, SlotAllocator
+from roost.negotiator.serving import JOB_CONSTRAINT, PendingRequest, QueueSubmitter, SlotAllocator, SubmitterLimit
 from roost.negotiator.settings import ROOT, Settings
 from roost.negotiator.single_slots import SingleSlots
 from roost.negotiator.snapshot import Plan, Rejection, Snapshot, SubmitterDemand
@@ -348,31 +348,33 @@ class _Cycle:
             names = dict.fromkeys(queue_submitter.demand.submitter for queue_submitter in active)
             priorities = {name: self._priority(name) for name in names}
             now = pie if group is None else _used(pie, self._own_use(group))
-            rations = limits(priorities, self.used, now)
-            for name, limit in rations.items():
+            submitter_limits = limits(priorities, self.used, now)
+            for name, limit in submitter_limits.items():
                 self._shares.setdefault(name, limit.share * now.size)
-            left = sum(each.any for each in rations.values())
+            left = sum(each.any for each in submitter_limits.values())
             before, count = left, len(active)
             spent = dict.fromkeys(names, 0.0)
-            for queue_submitter in sorted(active, key=lambda each: self._place(each, rations)):
+            for queue_submitter in sorted(active, key=lambda each: self._place(each, submitter_limits)):
                 if self.allocator.watch.is_over():
                     break
                 name = queue_submitter.demand.submitter
-                ration = Ration(
-                    any=max(0.0, min(rations[name].any - spent[name], left)),
-                    unclaimed=max(0.0, min(rations[name].unclaimed - spent[name], left)),
+                submitter_limit = SubmitterLimit(
+                    any=max(0.0, min(submitter_limits[name].any - spent[name], left)),
+                    unclaimed=max(0.0, min(submitter_limits[name].unclaimed - spent[name], left)),
                     rank_only_beyond=spin == 0 and self._preempts,
                 )
-                cost = yield from self.allocator.visit(queue_submitter, ration)
+                cost = yield from self.allocator.visit(queue_submitter, submitter_limit)
                 spent[name] += cost
                 left -= cost
             active = [queue_submitter for queue_submitter in active if queue_submitter.open]
             if not (before - left > ROUNDING or len(active) < count):
                 break
 
-    def _place(self, queue_submitter: QueueSubmitter, rations: dict[str, Limit]) -> tuple[float, float, str, str]:
+    def _place(
+        self, queue_submitter: QueueSubmitter, submitter_limits: dict[str, Limit]
+    ) -> tuple[float, float, str, str]:
         name = queue_submitter.demand.submitter
-        used, limit = self.used.get(name, 0.0), rations[name].any
+        used, limit = self.used.get(name, 0.0), submitter_limits[name].any
         starved = used / (used + limit) if used + limit > 0 else 0.0
         return (self._priority(name), starved, name, queue_submitter.demand.schedd)
 
@@ -388,7 +390,7 @@ class _Cycle:
             if missing > ROUNDING:
                 room = missing if pie.quota is None else min(missing, max(0.0, pie.quota - pie.group_used))
                 yield from self.allocator.visit(
-                    queue_submitter, Ration(any=room, unclaimed=room, rank_only_beyond=False)
+                    queue_submitter, SubmitterLimit(any=room, unclaimed=room, rank_only_beyond=False)
                 )
 
     # -- after -------------------------------------------------------------------------------------

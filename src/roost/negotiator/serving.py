@@ -100,7 +100,7 @@ class QueueSubmitter:
 
 
 @dataclass(slots=True, kw_only=True)
-class Ration:
+class SubmitterLimit:
     """What a visit may cost."""
 
     any: float
@@ -175,7 +175,7 @@ class SlotAllocator:
 
     # -- visits ------------------------------------------------------------------------------------
 
-    def visit(self, queue_submitter: QueueSubmitter, ration: Ration) -> Steps[float]:
+    def visit(self, queue_submitter: QueueSubmitter, submitter_limit: SubmitterLimit) -> Steps[float]:
         """Give a submitter what it may have; what that costs. A step for each request."""
         schedd, submitter, watch = queue_submitter.demand.schedd, queue_submitter.demand.submitter, self.watch
         began, until = watch.elapsed, watch.until(schedd, submitter)
@@ -183,7 +183,7 @@ class SlotAllocator:
         for pending in queue_submitter.pending_requests:
             if pending.closed:
                 continue
-            if ration.spent and not ration.rank_only_beyond:
+            if submitter_limit.spent and not submitter_limit.rank_only_beyond:
                 break
             if watch.elapsed >= until:
                 queue_submitter.out_of_time = True
@@ -193,29 +193,31 @@ class SlotAllocator:
                 # An earlier request of the same autocluster was told: in a queue of many kinds of jobs, most are.
                 pending.closed, pending.rejection = True, rejection
                 continue
-            self._serve_in(queue_submitter, pending, ration)
+            self._serve_in(queue_submitter, pending, submitter_limit)
             if not pending.left:
                 pending.close()
             watch.tell((yield))
         watch.charge(schedd, submitter, began)
-        return ration.used
+        return submitter_limit.used
 
-    def _serve_in(self, queue_submitter: QueueSubmitter, pending: PendingRequest, ration: Ration) -> None:
+    def _serve_in(
+        self, queue_submitter: QueueSubmitter, pending: PendingRequest, submitter_limit: SubmitterLimit
+    ) -> None:
         """Serve a request as far as its queue has room."""
         schedd = queue_submitter.demand.schedd
         if schedd not in self._room:
-            self._serve(queue_submitter, pending, ration)
+            self._serve(queue_submitter, pending, submitter_limit)
             return
         beyond = max(0, pending.left - self._room[schedd])
         pending.left -= beyond
         before = pending.left
-        self._serve(queue_submitter, pending, ration)
+        self._serve(queue_submitter, pending, submitter_limit)
         self._room[schedd] -= before - pending.left
         if beyond and not pending.left:
             pending.close(Rejection(text=FULL_TEXT, causes={FULL: 1}))
         pending.left += beyond
 
-    def _serve(self, queue_submitter: QueueSubmitter, pending: PendingRequest, ration: Ration) -> None:
+    def _serve(self, queue_submitter: QueueSubmitter, pending: PendingRequest, submitter_limit: SubmitterLimit) -> None:
         request = pending.request
         known = self.known.get(pending.key)
         if known is None:
@@ -230,12 +232,12 @@ class SlotAllocator:
             if isinstance(licences, dict) and (reached := self.book.reached(licences)):
                 pending.close(self._reached(reached, known))
                 return
-            listing = self._listing(known, pending, ration, barred)
+            listing = self._listing(known, pending, submitter_limit, barred)
             listing = self._preemptable(queue_submitter, pending, listing)
-            missed, shrunk = self._take(queue_submitter, pending, ration, listing, licences)
+            missed, shrunk = self._take(queue_submitter, pending, submitter_limit, listing, licences)
             if not pending.left or shrunk or (isinstance(licences, dict) and self.book.reached(licences)):
                 continue
-            if ration.spent and not ration.rank_only_beyond:
+            if submitter_limit.spent and not submitter_limit.rank_only_beyond:
                 pending.causes[LIMIT] = pending.causes.get(LIMIT, 0) + 1
                 return
             if listing.complete:
@@ -258,12 +260,17 @@ class SlotAllocator:
         if not pending.causes and not licences and not self.in_use:
             self._exhausted[pending.key] = rejection
 
-    def _listing(self, known: Known, pending: PendingRequest, ration: Ration, barred: Array) -> Listing:
+    def _listing(
+        self, known: Known, pending: PendingRequest, submitter_limit: SubmitterLimit, barred: Array
+    ) -> Listing:
         """The best slots that may be had."""
         if len(barred):
             usable = self.usable & ~barred
-            if ration.used and not ration.rank_only_beyond:
-                usable &= self.view.weight <= max(ration.any, ration.unclaimed) - ration.used + ROUNDING
+            if submitter_limit.used and not submitter_limit.rank_only_beyond:
+                usable &= (
+                    self.view.weight
+                    <= max(submitter_limit.any, submitter_limit.unclaimed) - submitter_limit.used + ROUNDING
+                )
             found = self.memory.listing(known, usable, pending.left, None)
         else:
             found = self.memory.listing(known, self.usable, pending.left, self._given[: self._gave])
@@ -300,7 +307,7 @@ class SlotAllocator:
         self,
         queue_submitter: QueueSubmitter,
         pending: PendingRequest,
-        ration: Ration,
+        submitter_limit: SubmitterLimit,
         listing: Listing,
         licences: dict[str, float] | Expr,
     ) -> tuple[list[int], bool]:
@@ -315,7 +322,7 @@ class SlotAllocator:
             if not pending.left:
                 break
             cost = weight.item(row) if not self.view.shrinks.item(row) else self.shrinking.cost(row, pending.request.ad)
-            if not ration.allows(cost, state):
+            if not submitter_limit.allows(cost, state):
                 pending.causes[LIMIT] = pending.causes.get(LIMIT, 0) + 1
                 missed.append(row)
                 continue
@@ -339,12 +346,12 @@ class SlotAllocator:
             licences_taken = tuple(mine.items())
             pledge = Pledge(submitter=user, weight=cost, person=pending.person, part=part, licences=licences_taken)
             self._give(queue_submitter, pending, row, state, pledge)
-            ration.used += cost
+            submitter_limit.used += cost
             ceiling -= charged
             self.charge(user, cost, pending.person, part)
             if self.view.shrinks.item(row):
                 return missed, True
-            if ration.spent and not ration.rank_only_beyond:
+            if submitter_limit.spent and not submitter_limit.rank_only_beyond:
                 break
         return missed, False
 
