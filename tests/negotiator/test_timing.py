@@ -12,7 +12,7 @@ from roost.negotiator.accounts import Accounts
 from roost.negotiator.cycle import negotiation
 from roost.negotiator.settings import Settings, intervals_from, settings_from
 from roost.negotiator.snapshot import Plan, Snapshot, SubmitterDemand
-from roost.negotiator.timing import OUT_OF_TIME, CycleTimer, Intervals, TimeLimits, Wish
+from roost.negotiator.timing import OUT_OF_TIME, CycleTimer, Intervals, TimeLimits, Urgency
 from tests.negotiator.kit import NOW, demand, given, job, slot
 
 
@@ -28,29 +28,29 @@ def test_the_first_cycle_is_due_at_once():
 
 
 @pytest.mark.parametrize(
-    ("wish", "began", "ended", "due"),
+    ("urgency", "began", "ended", "due"),
     [
-        (Wish.NONE, 100.0, 100.1, 160.0),
-        (Wish.CHANGED, 100.0, 100.1, 120.1),
-        (Wish.CHANGED, 100.0, 150.0, 160.0),
-        (Wish.URGENT, 100.0, 100.001, 100.002),
-        (Wish.URGENT, 100.0, 103.0, 106.0),
-        (Wish.URGENT, 100.0, 130.0, 135.0),
+        (Urgency.NONE, 100.0, 100.1, 160.0),
+        (Urgency.CHANGED, 100.0, 100.1, 120.1),
+        (Urgency.CHANGED, 100.0, 150.0, 160.0),
+        (Urgency.URGENT, 100.0, 100.001, 100.002),
+        (Urgency.URGENT, 100.0, 103.0, 106.0),
+        (Urgency.URGENT, 100.0, 130.0, 135.0),
     ],
 )
-def test_what_is_urgent_waits_as_long_as_the_last_cycle_took_and_the_rest_for_the_gaps(wish, began, ended, due):
+def test_what_is_urgent_waits_as_long_as_the_last_cycle_took_and_the_rest_for_the_gaps(urgency, began, ended, due):
     found = pace(began, ended)
-    found.want(wish)
+    found.ask_for_cycle(urgency)
     assert found.due() == pytest.approx(due)
 
 
 def test_the_more_urgent_wish_counts_and_a_cycle_answers_it():
     found = pace(100.0, 100.1)
-    found.want(Wish.URGENT)
-    found.want(Wish.CHANGED)
-    assert found.wish is Wish.URGENT
+    found.ask_for_cycle(Urgency.URGENT)
+    found.ask_for_cycle(Urgency.CHANGED)
+    assert found.urgency is Urgency.URGENT
     found.begin(101.0)
-    assert found.wish is Wish.NONE
+    assert found.urgency is Urgency.NONE
 
 
 def run(limits: TimeLimits, each: float, *demands: SubmitterDemand, slots: int = 20) -> Plan:
@@ -125,10 +125,10 @@ def test_the_knobs():
 def test_after_a_cycle_that_failed_the_next_is_at_the_interval_whatever_asks_for_one() -> None:
     timer = pace(100.0, 101.0)
     timer.end(101.0, failed=True)
-    for wish in Wish:
-        timer.want(wish)
+    for urgency in Urgency:
+        timer.ask_for_cycle(urgency)
         assert timer.due() == 160.0
     timer.begin(160.0)
     timer.end(161.0)
-    timer.want(Wish.URGENT)
+    timer.ask_for_cycle(Urgency.URGENT)
     assert timer.due() < 170.0

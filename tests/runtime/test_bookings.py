@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from roost.classad import ClassAd
 from roost.collector.table import Kept
 from roost.negotiator.snapshot import Match
-from roost.negotiator.timing import Wish
+from roost.negotiator.timing import Urgency
 from roost.runtime.central.bookings import HEARD_S, PROMISE_S, Bookings
 from roost.wire import messages as m
 from roost.wire.codec import MESSAGE_BYTES_MAX, encode
@@ -41,7 +41,7 @@ def _left(bookings: Bookings) -> int:
 def test_a_queue_that_is_new_is_to_be_told_everything_and_served_at_once() -> None:
     bookings = Bookings()
     heard = bookings.wanted(_demand(1, 3), "q", 10.0)
-    assert (heard.begins, heard.wish) == (True, Wish.URGENT)
+    assert (heard.begins, heard.urgency) == (True, Urgency.URGENT)
     ((schedd, submitter, _, (request,)),) = bookings.requests()
     assert (schedd, submitter, request.count, request.ad["RequestCpus"]) == ("q", "ann", 3, 1)
 
@@ -51,7 +51,7 @@ def test_what_is_on_its_way_is_not_given_again_until_the_queue_has_heard_of_it()
     bookings.wanted(_demand(1, 3), "q", 10.0)
     given = _give(bookings, "s1", 10.0)
     assert _left(bookings) == 2
-    assert bookings.wanted(_demand(2, 3), "q", 10.0).wish is Wish.CHANGED
+    assert bookings.wanted(_demand(2, 3), "q", 10.0).urgency is Urgency.CHANGED
     assert _left(bookings) == 2, "the queue told its demand before it heard"
     bookings.wanted(_demand(3, 2, heard=given.serial), "q", 10.0)
     assert _left(bookings) == 2
@@ -90,7 +90,7 @@ def test_a_slot_that_is_declined_is_free_at_once() -> None:
     bookings = Bookings()
     bookings.wanted(_demand(1, 1), "q", 10.0)
     serial = _give(bookings, "s1", 10.0).serial
-    assert bookings.wanted(_demand(2, 0, heard=serial, declined=["s1#1"]), "q", 10.0).wish is Wish.URGENT
+    assert bookings.wanted(_demand(2, 0, heard=serial, declined=["s1#1"]), "q", 10.0).urgency is Urgency.URGENT
     assert not bookings.promised
 
 
@@ -151,7 +151,7 @@ def test_a_queue_that_has_been_quiet_is_asked_before_machines_are_told_of_its_ma
     assert not bookings.questions(500.0)
     (question,) = bookings.questions(500.0, surely=True).values()
     assert _left(bookings) == 0
-    assert bookings.wanted(_demand(2, 3, heard=question.serial), "q", 500.1).wish is Wish.URGENT
+    assert bookings.wanted(_demand(2, 3, heard=question.serial), "q", 500.1).urgency is Urgency.URGENT
     # However long it takes to the next cycle, that one goes by the answer.
     assert (bookings.questions(510.0, surely=True), _left(bookings)) == ({}, 3)
     assert list(bookings.questions(520.0, surely=True)) == ["q"]

@@ -14,7 +14,7 @@ from roost.classad import ClassAd, Expr
 from roost.config import MemoryHost, load_text
 from roost.model.effects import FetchWork
 from roost.model.events import FetchedWorkOffered
-from roost.negotiator.timing import Intervals, Wish
+from roost.negotiator.timing import Intervals, Urgency
 from roost.node.cron import CronJob, CronPlan, Mode
 from roost.node.machine import Machine, NodeSlot
 from roost.runtime import keep_going as keeping
@@ -110,7 +110,7 @@ def test_a_collector_answers_while_each_cycle_fails_and_matching_goes_on_once_it
             assert daemon.table.get("Machine", "slot1@n") is not None and daemon.cycles == 0
             broken.times = 2
             daemon.cycle_timer.intervals = Intervals(interval_s=0.05, min_interval_s=0.0, cycle_delay_s=0.0)
-            daemon.want(Wish.CHANGED)
+            daemon.ask_for_cycle(Urgency.CHANGED)
             await _until(daemon, "")
             assert _matched(daemon) == ["slot1@n"]
             assert caplog.text.count("the matchmaking cycle failed") == 3

@@ -50,7 +50,7 @@ class Intervals:
     cycle_delay_s: float = 20.0
 
 
-class Wish(IntEnum):
+class Urgency(IntEnum):
     """What asks for a cycle."""
 
     NONE = 0
@@ -63,7 +63,7 @@ class CycleTimer:
     """When the next cycle is to begin. Instants are s of any clock that does not jump."""
 
     intervals: Intervals = field(default_factory=Intervals)
-    wish: Wish = Wish.NONE
+    urgency: Urgency = Urgency.NONE
     #: Longest from start to start, s, for another reason than the configuration of the matchmaker.
     interval_max_s: float = math.inf
     #: The last cycle failed: the next one is at the interval, whatever asks for one.
@@ -71,26 +71,26 @@ class CycleTimer:
     _began: float = -math.inf
     _ended: float = -math.inf
 
-    def want(self, wish: Wish) -> None:
+    def ask_for_cycle(self, urgency: Urgency) -> None:
         """Something asks for a cycle."""
-        self.wish = max(self.wish, wish)
+        self.urgency = max(self.urgency, urgency)
 
     def due(self) -> float:
         """When the next cycle is to begin."""
         times = self.intervals
         latest = self._began + min(times.interval_s, max(times.min_interval_s, self.interval_max_s))
-        match Wish.NONE if self.failed else self.wish:
-            case Wish.URGENT:
+        match Urgency.NONE if self.failed else self.urgency:
+            case Urgency.URGENT:
                 took = self._ended - self._began if self._ended > -math.inf else 0.0
                 return min(latest, self._ended + min(took, times.min_interval_s))
-            case Wish.CHANGED:
+            case Urgency.CHANGED:
                 return min(latest, max(self._began + times.min_interval_s, self._ended + times.cycle_delay_s))
             case _:
                 return latest
 
     def begin(self, now: float) -> None:
         """A cycle begins: whatever asked for one is answered by it."""
-        self.wish, self._began = Wish.NONE, now
+        self.urgency, self._began = Urgency.NONE, now
 
     def end(self, now: float, *, failed: bool = False) -> None:
         """It has ended."""

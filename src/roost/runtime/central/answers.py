@@ -10,7 +10,7 @@ from roost.classad.allowance import Allowance
 from roost.collector import advertised
 from roost.collector.table import projection_of
 from roost.negotiator.accounts import AccountError
-from roost.negotiator.timing import Wish
+from roost.negotiator.timing import Urgency
 from roost.runtime.bus.answer_pieces import ROWS_PER_ANSWER
 from roost.runtime.bus.budget import STEPS_AT_ONCE, STEPS_EACH, Budget, too_many_steps
 from roost.runtime.bus.job_rows import projected
@@ -81,7 +81,7 @@ class AnswersDaemon(Protocol):
     last_s: float
     cycles: int
 
-    def want(self, wish: Wish) -> None:
+    def ask_for_cycle(self, urgency: Urgency) -> None:
         """Have a cycle."""
 
 
@@ -207,7 +207,7 @@ class CentralAnswers(RequestAnswers):
             raise BadRequest(str(error)) from None
         daemon.audit.command(_words(ask_of(asked)), sender, user=asked.user)
         # Another user may come first now.
-        daemon.want(Wish.URGENT)
+        daemon.ask_for_cycle(Urgency.URGENT)
         return central.UserChanged(user=asked.user, action=asked.action)
 
     def _advertised(self, asked: central.Advertise, sender: str) -> Answer | central.Advertised:

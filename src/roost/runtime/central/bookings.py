@@ -18,7 +18,7 @@ from roost.classad import ClassAd
 from roost.collector.table import Kept
 from roost.model.identifiers import public_of
 from roost.negotiator.snapshot import Match, Pledge, Request
-from roost.negotiator.timing import Wish
+from roost.negotiator.timing import Urgency
 from roost.wire import messages as m
 from roost.wire.ads import ad_from
 
@@ -37,7 +37,7 @@ class Heard:
     #: The queue is new, or has started again: it has not been told anything yet.
     begins: bool
     #: How soon it wants to be served; None for no wish.
-    wish: Wish | None
+    urgency: Urgency | None
 
 
 @dataclass(slots=True)
@@ -138,8 +138,8 @@ class Bookings:
                 del self.promised[name]
         idle = queue.idle()
         if demand.declined or any(count > before.get(key, 0) for key, count in idle.items()):
-            return Heard(begins, Wish.URGENT)
-        return Heard(begins, Wish.CHANGED if idle else None)
+            return Heard(begins, Urgency.URGENT)
+        return Heard(begins, Urgency.CHANGED if idle else None)
 
     def offered(self, slot: str, claim_id: str) -> None:
         """A slot says which claim may be given away; one that was given is none of them."""

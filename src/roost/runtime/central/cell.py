@@ -24,7 +24,7 @@ from roost.model.cell_usage import Owner, Used
 from roost.model.digests import states_digest
 from roost.negotiator.beside_cell import warning
 from roost.negotiator.snapshot import Plan, Pledge, Snapshot
-from roost.negotiator.timing import Steps, Wish
+from roost.negotiator.timing import Steps, Urgency
 from roost.runtime.bus.client import BusError
 from roost.runtime.bus.request_answers import BadRequest
 from roost.wire.ads import ad_from
@@ -83,7 +83,7 @@ class CellDaemon(Protocol):
     cycle_timer: CycleTimer
     last: Plan | None
 
-    def want(self, wish: Wish) -> None:
+    def ask_for_cycle(self, urgency: Urgency) -> None:
         """Have a cycle."""
 
     def snapshot(self) -> Snapshot:
@@ -277,7 +277,7 @@ class PoolCell:
                     await self._ask_tasks(queue)
         finally:
             self._fetching = False
-        self._daemon.want(Wish.URGENT)
+        self._daemon.ask_for_cycle(Urgency.URGENT)
 
     async def _ask_tasks(self, queue: str) -> None:
         """Ask a queue what its jobs have: what an earlier central manager gave away must not be given again."""
@@ -327,7 +327,7 @@ class PoolCell:
 
         self._daemon.deciding.change(take)
         await self._daemon.deciding.over()
-        self._daemon.want(Wish.URGENT)
+        self._daemon.ask_for_cycle(Urgency.URGENT)
 
     async def _asked(self, queue: str, request: ReadCell | InstanceStates | Usage) -> Any:
         """What a queue answers. Raises WireError and BusError."""

@@ -26,7 +26,7 @@ from roost.defrag.policy import is_wanted
 from roost.model.digests import digest
 from roost.negotiator.settings import intervals_from
 from roost.negotiator.snapshot import Plan, Pledge, Snapshot, SubmitterDemand
-from roost.negotiator.timing import CycleTimer, Wish
+from roost.negotiator.timing import CycleTimer, Urgency
 from roost.runtime.bus.budget import time_max_of
 from roost.runtime.bus.client import Bus
 from roost.runtime.bus.lanes import Lanes
@@ -167,7 +167,7 @@ class CentralDaemon:
         if self.defragmenter is not None:
             self.defragmenter.reconfigure(config)
         await self._tell_significant()
-        self.want(Wish.URGENT)
+        self.ask_for_cycle(Urgency.URGENT)
 
     async def stop(self, ending: Ending) -> None:
         """Come to an end."""
@@ -236,7 +236,7 @@ class CentralDaemon:
 
     def _slots(self, message: m.SlotAds, sender: str) -> None:
         now = self.clock.now()
-        names, wish = [], Wish.CHANGED
+        names, urgency = [], Urgency.CHANGED
         for data in message.ads:
             ad = ad_from(data)
             name = ad.get("Name")
@@ -246,7 +246,7 @@ class CentralDaemon:
             names.append(name)
             claim_id = message.claim_ids.get(name, "")
             if self._offers_itself(name, ad, claim_id):
-                wish = Wish.URGENT
+                urgency = Urgency.URGENT
             self.table.put(ad, sender=sender, now=now, claim_id=claim_id)
             self.bookings.offered(self.table.spelled(SLOT, name), claim_id)
             self.cell.heard_slot(ad)
@@ -257,7 +257,7 @@ class CentralDaemon:
             self.bookings.gone(spelled)
         if message.whole or message.present:
             self.table.only(SLOT, sender, [*names, *message.present])
-        self.want(wish)
+        self.ask_for_cycle(urgency)
 
     def _offers_itself(self, name: str, ad: ClassAd, claim_id: str) -> bool:
         """Whether a slot may be given to a submitter that could not have it before.
@@ -269,9 +269,9 @@ class CentralDaemon:
             return True
         return any(known.ad.get(key) != ad.get(key) for key in ("State", "Activity"))
 
-    def want(self, wish: Wish) -> None:
+    def ask_for_cycle(self, urgency: Urgency) -> None:
         """Something asks for a cycle of the matchmaker."""
-        self.cycle_timer.want(wish)
+        self.cycle_timer.ask_for_cycle(urgency)
         self._wanted.set()
 
     def _daemons(self, message: m.DaemonAds, sender: str) -> None:
@@ -299,8 +299,8 @@ class CentralDaemon:
             ad = ad_from({**data, **about})
             self.table.put(ad, sender=sender, now=now)
         self.table.only("Submitter", sender, message.ads)
-        if heard.wish is not None:
-            self.want(heard.wish)
+        if heard.urgency is not None:
+            self.ask_for_cycle(heard.urgency)
 
     # -- cycles --------------------------------------------------------------------------------------
 
