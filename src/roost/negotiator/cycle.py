@@ -31,7 +31,7 @@ from roost.negotiator.settings import ROOT, Settings
 from roost.negotiator.single_slots import SingleSlots
 from roost.negotiator.snapshot import Plan, Rejection, Snapshot, SubmitterDemand
 from roost.negotiator.timing import Steps, Stopwatch, at_once, bounded
-from roost.negotiator.verdicts import Judge
+from roost.negotiator.verdicts import RequestEvaluator
 from roost.negotiator.view import SlotView, persons_of, usage_of, view_of
 
 _DEFAULT: Final = Settings()
@@ -101,12 +101,12 @@ class _Cycle:
         self.view = view_of(snapshot, settings, self.policy) if slot_source is None else slot_source.view()
         self.groups = tree_of(settings)
         assign(self.groups[ROOT], self.view.size, oversubscription=settings.oversubscription)
-        judge = Judge(snapshot.slots, settings, self.view, self.world)
+        evaluator = RequestEvaluator(snapshot.slots, settings, self.view, self.world)
         self.allocator = SlotAllocator(
             snapshot=snapshot,
             settings=settings,
             view=self.view,
-            judge=judge,
+            evaluator=evaluator,
             memory=self.memory,
             policy=self.policy,
             book=self._book(),
@@ -121,7 +121,7 @@ class _Cycle:
             for queue_submitter in queue_submitters
             for pending in queue_submitter.pending_requests
         }
-        self.memory.begin(snapshot, judge, wanted)
+        self.memory.begin(snapshot, evaluator, wanted)
         if self._has_quotas():
             yield from self._by_quota(queue_submitters)
         else:

@@ -23,7 +23,7 @@ from roost.negotiator.ranks import KEYS, Listing, best, renewed
 from roost.negotiator.reach import NOWHERE, Reach, SlotExpressions, reach
 from roost.negotiator.settings import Settings
 from roost.negotiator.snapshot import Snapshot
-from roost.negotiator.verdicts import REFUSED, VERDICTS, Judge, count_of
+from roost.negotiator.verdicts import REFUSED, VERDICTS, RequestEvaluator, count_of
 from roost.negotiator.view import VIEWED, SlotView
 
 #: Queue, submitter, autocluster.
@@ -91,7 +91,7 @@ class Memory:
     _texts: list[Expr] = field(default_factory=list)
     _reach: Reach = field(default=NOWHERE)
     _slots: SlotExpressions | None = None
-    _judge: Judge | None = None
+    _evaluator: RequestEvaluator | None = None
     _kept_texts: dict[tuple[tuple[str, int], ...], tuple[Reach, tuple[tuple[str, Expr | None], ...]]] = field(
         default_factory=dict
     )
@@ -100,15 +100,15 @@ class Memory:
 
     # -- a cycle -----------------------------------------------------------------------------------
 
-    def begin(self, snapshot: Snapshot, judge: Judge, requests: Mapping[Key, ClassAd]) -> None:
+    def begin(self, snapshot: Snapshot, evaluator: RequestEvaluator, requests: Mapping[Key, ClassAd]) -> None:
         """Bring what is kept up to date with the slots; `requests` are all that the cycle may ask about."""
         self.judged_requests = self.judged_slots = 0
-        self._judge = judge
-        self._look(judge)
+        self._evaluator = evaluator
+        self._look(evaluator)
         stays = (
             snapshot.versions is not None
-            and self._table is judge.table
-            and self._settings == judge.settings
+            and self._table is evaluator.table
+            and self._settings == evaluator.settings
             and self._reach.keeps
         )
         if not stays:
@@ -116,11 +116,11 @@ class Memory:
         self._keep_only(requests)
         if self.known:
             assert snapshot.versions is not None
-            self._catch_up(self._changes(snapshot.versions, judge))
-        self._table, self._settings = judge.table, judge.settings
-        self._considered = judge.view.available.copy()
-        if snapshot.versions is not None and len(judge.table):
-            self._version = int(snapshot.versions[: len(judge.table)].max())
+            self._catch_up(self._changes(snapshot.versions, evaluator))
+        self._table, self._settings = evaluator.table, evaluator.settings
+        self._considered = evaluator.view.available.copy()
+        if snapshot.versions is not None and len(evaluator.table):
+            self._version = int(snapshot.versions[: len(evaluator.table)].max())
 
     def forget(self) -> None:
         """Begin anew."""
@@ -131,7 +131,7 @@ class Memory:
     @property
     def view(self) -> SlotView | None:
         """The slots as the last cycle saw them; None before the first."""
-        return None if self._judge is None else self._judge.view
+        return None if self._evaluator is None else self._evaluator.view
 
     @property
     def names(self) -> frozenset[str]:
@@ -142,9 +142,9 @@ class Memory:
         """What is known of a request, judging it if nothing is."""
         found = self.known.get(key)
         if found is None:
-            assert self._judge is not None
-            judge = self._judge
-            verdicts = judge.verdicts(ad, job, submitter)
+            assert self._evaluator is not None
+            evaluator = self._evaluator
+            verdicts = evaluator.verdicts(ad, job, submitter)
             self.judged_requests += 1
             found = Known(ad, verdicts, reach=self._reach_for(ad))
             self._bytes += len(verdicts)
@@ -155,8 +155,8 @@ class Memory:
     def counts(self, known: Known) -> Array:
         """Number of each verdict on a request among the available slots; shape (VERDICTS,)."""
         if known.counts is None:
-            assert self._judge is not None
-            known.counts = count_of(known.verdicts, self._judge.view.available)
+            assert self._evaluator is not None
+            known.counts = count_of(known.verdicts, self._evaluator.view.available)
         return known.counts
 
     def listing(self, known: Known, usable: Array, need: int, taken: Array | None) -> Listing:
@@ -171,8 +171,8 @@ class Memory:
             if kept.complete or np.count_nonzero(mine) >= need:
                 return Listing(kept.rows[mine], kept.keys[:, mine], kept.complete)
         rows = np.flatnonzero((known.verdicts < REFUSED) & usable)
-        assert self._judge is not None
-        keys = self._judge.keys(known.ad, rows) if len(rows) else np.zeros((KEYS, 0))
+        assert self._evaluator is not None
+        keys = self._evaluator.keys(known.ad, rows) if len(rows) else np.zeros((KEYS, 0))
         found = best(rows, keys, max(LISTED_MIN, LISTED_TIMES * need))
         if taken is not None:
             found.excluded = taken
@@ -181,15 +181,15 @@ class Memory:
 
     # -- between cycles ----------------------------------------------------------------------------
 
-    def _look(self, judge: Judge) -> None:
+    def _look(self, evaluator: RequestEvaluator) -> None:
         """See what the slots' expressions depend on, if there are others than before."""
-        present = list(judge.table.expressions())
-        nested = judge.table.nested()
+        present = list(evaluator.table.expressions())
+        nested = evaluator.table.nested()
         signature = (*((name, id(expression)) for name, expression in present), *((name, 0) for name in sorted(nested)))
-        if signature == self._expressions and self._settings == judge.settings:
+        if signature == self._expressions and self._settings == evaluator.settings:
             return
-        slots = self._slots = SlotExpressions(judge.table)
-        settings = judge.settings
+        slots = self._slots = SlotExpressions(evaluator.table)
+        settings = evaluator.settings
         own = (settings.pre_job_rank, settings.post_job_rank, settings.policy.resource, settings.policy.job)
         seeds = (*slots.of("requirements"), *slots.of("rank"), *(each for each in own if each is not None))
         self._nested = nested
@@ -238,19 +238,19 @@ class Memory:
                 if key in self.jobs:
                     self.jobs.remove(key)
 
-    def _changes(self, versions: Array, judge: Judge) -> Changes:
-        size = max(len(judge.table), len(self._considered))
+    def _changes(self, versions: Array, evaluator: RequestEvaluator) -> Changes:
+        size = max(len(evaluator.table), len(self._considered))
         before, now, changed = (np.zeros(size, bool) for _ in range(3))
         before[: len(self._considered)] = self._considered
-        now[: len(judge.table)] = judge.view.available
-        changed[: len(judge.table)] = versions[: len(judge.table)] > self._version
-        changed[len(judge.table) :] = True
+        now[: len(evaluator.table)] = evaluator.view.available
+        changed[: len(evaluator.table)] = versions[: len(evaluator.table)] > self._version
+        changed[len(evaluator.table) :] = True
         return Changes(now & (changed | ~before), before & (changed | ~now))
 
     def _catch_up(self, changes: Changes) -> None:
-        judge = self._judge
-        assert judge is not None
-        size = len(judge.table)
+        evaluator = self._evaluator
+        assert evaluator is not None
+        size = len(evaluator.table)
         rows = np.flatnonzero(changes.fresh)
         requests = len(self.known)
         of_slots = 0 if not len(rows) else _SLOTS_COST + len(rows) * (_SLOT_COST + _PAIR_COST * requests)
@@ -259,7 +259,7 @@ class Memory:
             return
         self.jobs.extend((key, known.ad) for key, known in self.known.items() if key not in self.jobs)
         self.judged_slots = len(rows)
-        codes, keys = self._judged(judge, rows)
+        codes, keys = self._evaluated(evaluator, rows)
         self._recount(np.flatnonzero(changes.gone), codes)
         stale = changes.fresh | changes.gone
         for key, known in self.known.items():
@@ -270,14 +270,14 @@ class Memory:
                 fresh = keys[:, place].take(inside, axis=1)
                 known.listing = self._relist(known.listing, changes, stale, rows.take(inside), fresh)
 
-    def _judged(self, judge: Judge, rows: Array) -> tuple[Array, Array]:
-        """Verdicts and keys of some slots for all known requests, in the order of `jobs`; see `Judge.of_slots`."""
+    def _evaluated(self, evaluator: RequestEvaluator, rows: Array) -> tuple[Array, Array]:
+        """Verdicts and keys of some slots for all known requests, in the order of `jobs`; see `RequestEvaluator.of_slots`."""
         requests = len(self.jobs)
         codes, keys = np.empty((requests, len(rows)), np.uint8), np.empty((KEYS, requests, len(rows)))
         step = max(1, PAIRS_MAX // requests)
         for start in range(0, len(rows), step):
             part = slice(start, start + step)
-            codes[:, part], keys[:, :, part] = judge.of_slots(self.jobs, rows[part])
+            codes[:, part], keys[:, :, part] = evaluator.of_slots(self.jobs, rows[part])
         return codes, keys
 
     def _recount(self, gone: Array, codes: Array) -> None:
@@ -303,10 +303,10 @@ class Memory:
     def _relist(self, listing: Listing, changes: Changes, stale: Array, rows: Array, keys: Array) -> Listing | None:
         excluded = listing.excluded
         if len(excluded):
-            judge = self._judge
-            assert judge is not None
-            here = excluded[excluded < len(judge.table)]
-            if (judge.view.available.take(here) & ~changes.fresh.take(here)).any():
+            evaluator = self._evaluator
+            assert evaluator is not None
+            here = excluded[excluded < len(evaluator.table)]
+            if (evaluator.view.available.take(here) & ~changes.fresh.take(here)).any():
                 return None
             listing = Listing(listing.rows, listing.keys, listing.complete)
         return renewed(listing, stale, rows, keys)

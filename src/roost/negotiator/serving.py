@@ -30,7 +30,15 @@ from roost.negotiator.shrinking import Shrinking
 from roost.negotiator.single_slots import SingleSlots
 from roost.negotiator.snapshot import Match, Pledge, Rejection, Request, Snapshot, SubmitterDemand
 from roost.negotiator.timing import OUT_OF_TIME, Steps, Stopwatch
-from roost.negotiator.verdicts import CAUSES, NOTED_JOB, NOTED_RESOURCE, POLICY_JOB, POLICY_RESOURCE, REFUSED, Judge
+from roost.negotiator.verdicts import (
+    CAUSES,
+    NOTED_JOB,
+    NOTED_RESOURCE,
+    POLICY_JOB,
+    POLICY_RESOURCE,
+    REFUSED,
+    RequestEvaluator,
+)
 from roost.negotiator.view import SlotView, part_weight
 
 #: Causes that end a request for the present visit only.
@@ -128,7 +136,7 @@ class SlotAllocator:
     snapshot: Snapshot
     settings: Settings
     view: SlotView
-    judge: Judge
+    evaluator: RequestEvaluator
     memory: Memory | SingleSlots
     policy: PoolPolicy
     book: LimitBook
@@ -160,14 +168,14 @@ class SlotAllocator:
     def __post_init__(self) -> None:
         view = self.view
         self._room = {each.schedd: each.room for each in self.snapshot.demands if each.room is not None}
-        self.shrinking = Shrinking(self.snapshot.slots, self.judge, np.flatnonzero(view.shrinks & view.available))
+        self.shrinking = Shrinking(self.snapshot.slots, self.evaluator, np.flatnonzero(view.shrinks & view.available))
         # Slots that shrink with each match are matched one by one.
         view.available = view.available & ~view.shrinks
         self.taken = np.zeros(len(view.names), bool)
         self._given = np.zeros(len(view.names), np.int64)
         self.usable = view.available.copy()
         self.in_use = bool((view.occupied & view.available).any())
-        self.preemption = Preemption(self.snapshot.slots, view, self.settings, self.judge.world, self.standing)
+        self.preemption = Preemption(self.snapshot.slots, view, self.settings, self.evaluator.world, self.standing)
 
     def anything_left(self) -> bool:
         """Whether there are slots to give away."""
@@ -361,7 +369,7 @@ class SlotAllocator:
             return None
         slot_source = self.snapshot.slot_source
         slot = self.snapshot.slots.ad(self.view.names[row]) if slot_source is None else slot_source.ad(row)
-        return None if slot is None else part_weight(slot, request, self.settings, self.judge.world)
+        return None if slot is None else part_weight(slot, request, self.settings, self.evaluator.world)
 
     def _give(
         self, queue_submitter: QueueSubmitter, pending: PendingRequest, row: int, state: float, pledge: Pledge
@@ -398,7 +406,7 @@ class SlotAllocator:
         """Concurrency limits that depend on the slot."""
         slot_source = self.snapshot.slot_source
         slot = self.snapshot.slots.ad(self.view.names[row]) if slot_source is None else slot_source.ad(row)
-        value = ad.eval_expr(expression, slot, self.judge.world)
+        value = ad.eval_expr(expression, slot, self.evaluator.world)
         return parse_limits(value) if isinstance(value, str) else {}
 
     # -- why not -----------------------------------------------------------------------------------
@@ -462,7 +470,7 @@ class SlotAllocator:
                     known = self.known.get(pending.key)
                     if known is not None and self._may_be_vetoed(known):
                         self._note_vetoes(queue_submitter, pending, known, knobs)
-        for (code, name, user), count in sorted(self.judge.errors.items()):
+        for (code, name, user), count in sorted(self.evaluator.errors.items()):
             self.policy.findings.add(
                 Finding(act=Act.ERROR, knob=knobs[code], kind="job", name=name, user=user, count=count, text="is ERROR")
             )
@@ -504,7 +512,7 @@ class SlotAllocator:
         for match in self.matches:
             ad = ads[match.schedd, match.submitter, match.autocluster]
             slot = self.snapshot.slots.ad(match.slot)
-            if is_true(slot.eval_expr(audit, ad, self.judge.world)):
+            if is_true(slot.eval_expr(audit, ad, self.evaluator.world)):
                 self.noted.append(match)
                 self.policy.findings.add(
                     Finding(

@@ -20,7 +20,7 @@ from roost.classad.vector.kinds import Array
 from roost.model.pool_policy import is_true
 from roost.negotiator.pool_policy import conjunction
 from roost.negotiator.ranks import KEYS, UNUSED, Listing, order
-from roost.negotiator.verdicts import Judge
+from roost.negotiator.verdicts import RequestEvaluator
 
 
 @dataclass(slots=True)
@@ -28,7 +28,7 @@ class Shrinking:
     """The slots of a cycle that shrink."""
 
     table: Table
-    judge: Judge
+    evaluator: RequestEvaluator
     rows: Array
     #: Row to what is left of the slot.
     _ads: dict[int, ClassAd] = field(default_factory=dict)
@@ -40,7 +40,7 @@ class Shrinking:
     def _ad(self, row: int) -> ClassAd:
         found = self._ads.get(row)
         if found is None:
-            found = self._ads[row] = self.table.ad(self.judge.view.names[row])
+            found = self._ads[row] = self.table.ad(self.evaluator.view.names[row])
         return found
 
     def joined(self, listing: Listing, request: ClassAd) -> Listing:
@@ -65,8 +65,8 @@ class Shrinking:
                 continue
             if request.cell(f"request{name.lower()}") is MISSING:
                 asking[f"Request{name}"] = 0
-            amount = slot.eval(f"Consumption{name}", asking, self.judge.world)
-            has = slot.eval(name, None, self.judge.world)
+            amount = slot.eval(f"Consumption{name}", asking, self.evaluator.world)
+            has = slot.eval(name, None, self.evaluator.world)
             if not _is_amount(amount) or not _is_amount(has) or amount > has:  # type: ignore[operator]
                 return None
             amounts[name] = amount  # type: ignore[assignment]
@@ -80,7 +80,7 @@ class Shrinking:
         asking = request.copy()
         for name, amount in amounts.items():
             asking[f"Request{name}"] = amount
-        settings, world = self.judge.settings, self.judge.world
+        settings, world = self.evaluator.settings, self.evaluator.world
         slot, policy = slot.copy(), settings.policy
         if not policy.log_only:
             for ad, condition in ((slot, policy.resource), (asking, policy.job)):
@@ -110,14 +110,14 @@ class Shrinking:
     def _less(self, slot: ClassAd, request: ClassAd) -> ClassAd:
         left = slot.copy()
         for name, amount in (self.consumption(slot, request) or {}).items():
-            left[name] = slot.eval(name, None, self.judge.world) - amount  # type: ignore[operator]
+            left[name] = slot.eval(name, None, self.evaluator.world) - amount  # type: ignore[operator]
         return left
 
     def _weight(self, slot: ClassAd) -> float:
-        if not self.judge.settings.use_weights:
+        if not self.evaluator.settings.use_weights:
             return 1.0
         name = "SlotWeight" if slot.cell("slotweight") is not MISSING else "Cpus"
-        return _number(slot.eval(name, None, self.judge.world), 1.0)
+        return _number(slot.eval(name, None, self.evaluator.world), 1.0)
 
 
 def _is_amount(value: object) -> bool:

@@ -39,7 +39,7 @@ from roost.negotiator.verdicts import (
     REFUSED,
     SLOT_REFUSES,
     VERDICTS,
-    Judge,
+    RequestEvaluator,
 )  # fmt: skip
 from roost.negotiator.view import SlotView
 
@@ -113,7 +113,7 @@ class SingleSlots:
     judged_requests: int = 0
     judged_slots: int = 0
     _size: int = 0
-    _judge: Judge | None = None
+    _evaluator: RequestEvaluator | None = None
     #: By identity, which is kept: expressions of requests to whether the clock or chance is in them.
     _unsteady: dict[int, tuple[Expr, bool]] = field(default_factory=dict)
     _walks: dict[Key, Walk] = field(default_factory=dict)
@@ -123,9 +123,9 @@ class SingleSlots:
         """Nothing is kept for the next cycle."""
         return None
 
-    def begin(self, snapshot: object, judge: Judge, requests: Mapping[Key, ClassAd]) -> None:
+    def begin(self, snapshot: object, evaluator: RequestEvaluator, requests: Mapping[Key, ClassAd]) -> None:
         """A cycle begins; what is remembered between cycles the slot source has."""
-        self._judge, self._size, self.world = judge, len(judge.view.names), judge.world
+        self._evaluator, self._size, self.world = evaluator, len(evaluator.view.names), evaluator.world
         self.judged_requests = self.judged_slots = 0
         self._walks.clear()
 
@@ -237,9 +237,9 @@ class SingleSlots:
                 continue
             value = evaluate(condition, my, target, world)
             if not is_true(value):
-                assert self._judge is not None
+                assert self._evaluator is not None
                 if value is ERROR:
-                    self._judge.note_error(code, walk.job, walk.submitter, 1)
+                    self._evaluator.note_error(code, walk.job, walk.submitter, 1)
                 return noted if policy.log_only else code
         return ACCEPTED
 

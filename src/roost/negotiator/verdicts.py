@@ -66,7 +66,7 @@ class Fixed:
 
 
 @dataclass(slots=True)
-class Judge:
+class RequestEvaluator:
     """Evaluates requests against slots, and ranks them."""
 
     table: Table
