@@ -25,7 +25,7 @@ from roost.negotiator.groups import Group, allocate, assign, tree_of
 from roost.negotiator.limits import LimitBook
 from roost.negotiator.memory import Key, Memory
 from roost.negotiator.pool_policy import SCHEDD_ONLY, Findings, PoolPolicy
-from roost.negotiator.preemption import Standing
+from roost.negotiator.preemption import SubmitterUsage
 from roost.negotiator.serving import JOB_CONSTRAINT, PendingRequest, QueueSubmitter, SlotAllocator, SubmitterLimit
 from roost.negotiator.settings import ROOT, Settings
 from roost.negotiator.single_slots import SingleSlots
@@ -110,7 +110,7 @@ class _Cycle:
             memory=self.memory,
             policy=self.policy,
             book=self._book(),
-            standing=self._standing,
+            submitter_usage=self._submitter_usage,
             charge=self._spend,
             ceilings=self._ceilings,
             watch=Stopwatch(settings.times),
@@ -234,10 +234,10 @@ class _Cycle:
             found = self._priorities[user] = self.accounts.effective(user, self.settings)
         return found
 
-    def _standing(self, user: str) -> Standing:
+    def _submitter_usage(self, user: str) -> SubmitterUsage:
         name = group_of(user, self.settings.groups)
         group = self.groups[name]
-        return Standing(
+        return SubmitterUsage(
             priority=self._priority(user),
             in_use=self.used.get(user, 0.0),
             group=name,
@@ -440,7 +440,7 @@ class _Cycle:
                 self._served(name, *jobs[name]) for name in sorted(names, key=lambda each: (self._priority(each), each))
             ),
             groups=self.groups,
-            standing={name: self._standing(name) for name in names},
+            submitter_usage={name: self._submitter_usage(name) for name in names},
             kept_out=self._kept_out,
         )
 

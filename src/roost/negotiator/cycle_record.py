@@ -18,7 +18,7 @@ from roost.classad.vector.kinds import Array
 from roost.negotiator.groups import Group
 from roost.negotiator.limits import maximum, parse_limits
 from roost.negotiator.pool_policy import JOB, RESOURCE
-from roost.negotiator.preemption import Standing
+from roost.negotiator.preemption import SubmitterUsage
 from roost.negotiator.serving import JOB_CONSTRAINT, PendingRequest, QueueSubmitter, SlotAllocator
 from roost.negotiator.settings import ROOT, Settings
 from roost.negotiator.verdicts import CAUSES, JOB_REFUSES, REFUSED, SLOT_REFUSES
@@ -69,7 +69,7 @@ class CycleRecord:
     #: In the order in which they are served.
     served: tuple[Served, ...]
     groups: Mapping[str, Group]
-    standing: Mapping[str, Standing]
+    submitter_usage: Mapping[str, SubmitterUsage]
     #: (queue, submitter) to the knob that kept it out.
     kept_out: Mapping[tuple[str, str], str]
 
@@ -106,7 +106,7 @@ class CycleRecord:
         return found
 
     def _answer(self, submitter: str, text: str, knob: str, causes: list[dict[str, Any]]) -> dict[str, Any]:
-        standing = self.standing.get(submitter)
+        submitter_usage = self.submitter_usage.get(submitter)
         return {
             "at": self.at,
             "zone_offset_s": self.zone_offset_s,
@@ -116,7 +116,9 @@ class CycleRecord:
             "knob": self._source(knob),
             "submitter": submitter,
             "served": self._served(submitter),
-            "group": None if standing is None or standing.group == ROOT else self._group(standing.group),
+            "group": None
+            if submitter_usage is None or submitter_usage.group == ROOT
+            else self._group(submitter_usage.group),
             "weight": self.allocator.view.size,
             "sources": self._sources(causes),
         }
@@ -191,7 +193,7 @@ class CycleRecord:
         group = self.groups.get(name)
         if group is None:
             return None
-        used = next((each.group_in_use for each in self.standing.values() if each.group == name), 0.0)
+        used = next((each.group_in_use for each in self.submitter_usage.values() if each.group == name), 0.0)
         return {"name": name, "quota": group.quota, "allocated": group.allocated, "used": used,
                 "accepts": group.accepts}  # fmt: skip
 

@@ -28,7 +28,7 @@ _ANY_NAME: Final = frozenset(("eval", "evalineachcontext", "countmatches"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Standing:
+class SubmitterUsage:
     """How a user stands at this moment."""
 
     #: Effective priority.
@@ -66,7 +66,7 @@ class Standing:
 
 
 @dataclass(slots=True, kw_only=True)
-class Asked:
+class PreemptionAnswer:
     """The answer about some slots."""
 
     #: Whether each may be taken.
@@ -92,16 +92,16 @@ class Preemption:
     settings: Settings
     world: FixedWorld
     #: How a user stands.
-    standing: Callable[[str], Standing]
+    submitter_usage: Callable[[str], SubmitterUsage]
     _ads: Table = field(default_factory=Table)
     _names: frozenset[str] = frozenset()
     _whole: bool = False
     _slots: SlotExpressions | None = None
 
-    def ask(self, ad: ClassAd, submitter: str, rows: Array, states: Array) -> Asked:
+    def ask(self, ad: ClassAd, submitter: str, rows: Array, states: Array) -> PreemptionAnswer:
         """Whether slots in use may be taken for a request. `states` says by what: rank, or priority."""
         self._show(ad, rows)
-        request = ClassAd(self.standing(submitter).as_submitter())
+        request = ClassAd(self.submitter_usage(submitter).as_submitter())
         request.chained = ad
         places = np.fromiter((self._ads.place(row) for row in rows.tolist()), np.int64, len(rows))
         rank = np.full(len(rows), -np.inf)
@@ -118,7 +118,7 @@ class Preemption:
                 if bad.any():
                     refused[cause] = int(np.count_nonzero(bad))
                     allowed &= ~bad
-        return Asked(allowed=allowed, rank=rank, refused=refused)
+        return PreemptionAnswer(allowed=allowed, rank=rank, refused=refused)
 
     def _conditions(self, request: ClassAd, submitter: str, rows: Array, places: Array) -> Iterable[tuple[str, Array]]:
         """Cause, and the slots that it keeps from being preempted."""
@@ -127,8 +127,11 @@ class Preemption:
         condition = self.settings.preemption_requirements
         if condition is not None:
             yield POLICY, ~self._ads.evaluate(condition, request, self.world).true.take(places)
-        own = self.standing(submitter).priority
-        yield PRIORITY, np.fromiter((not own < self.standing(each).priority for each in holders), bool, len(rows))
+        own = self.submitter_usage(submitter).priority
+        yield (
+            PRIORITY,
+            np.fromiter((not own < self.submitter_usage(each).priority for each in holders), bool, len(rows)),
+        )
 
     def _show(self, ad: ClassAd, rows: Array) -> None:
         """Ensure that `_ads` has these slots, with all that can be asked about them."""
@@ -153,7 +156,7 @@ class Preemption:
 
     def _remote(self, code: int) -> dict[str, Any]:
         """What is shown of a holder at this moment, as far as it can be asked about; by folded names."""
-        shown = self.standing(self.view.holders[code]).as_remote()
+        shown = self.submitter_usage(self.view.holders[code]).as_remote()
         by_key = {fold(name): value for name, value in shown.items()}
         return {key: value for key, value in by_key.items() if self._whole or key in self._names}
 

@@ -23,7 +23,7 @@ from roost.negotiator.fair_share import ROUNDING, permits
 from roost.negotiator.limits import LimitBook, maximum, parse_limits
 from roost.negotiator.memory import Key, Known, Memory
 from roost.negotiator.pool_policy import SAMPLES_MAX, Act, Finding, PoolPolicy
-from roost.negotiator.preemption import POLICY, PRIORITY, Preemption, Standing
+from roost.negotiator.preemption import POLICY, PRIORITY, Preemption, SubmitterUsage
 from roost.negotiator.ranks import BY_PRIORITY, BY_RANK, PREEMPTS, UNUSED, Listing, order
 from roost.negotiator.settings import Settings
 from roost.negotiator.shrinking import Shrinking
@@ -140,7 +140,7 @@ class SlotAllocator:
     memory: Memory | SingleSlots
     policy: PoolPolicy
     book: LimitBook
-    standing: Callable[[str], Standing]
+    submitter_usage: Callable[[str], SubmitterUsage]
     #: Charges a submitter and its user with a weight.
     charge: Callable[[str, float, str, float | None], None]
     #: The ceilings of a submitter and its user.
@@ -175,7 +175,9 @@ class SlotAllocator:
         self._given = np.zeros(len(view.names), np.int64)
         self.usable = view.available.copy()
         self.in_use = bool((view.occupied & view.available).any())
-        self.preemption = Preemption(self.snapshot.slots, view, self.settings, self.evaluator.world, self.standing)
+        self.preemption = Preemption(
+            self.snapshot.slots, view, self.settings, self.evaluator.world, self.submitter_usage
+        )
 
     def anything_left(self) -> bool:
         """Whether there are slots to give away."""
