@@ -271,7 +271,7 @@ class Memory:
                 known.listing = self._relist(known.listing, changes, stale, rows.take(inside), fresh)
 
     def _evaluated(self, evaluator: RequestEvaluator, rows: Array) -> tuple[Array, Array]:
-        """Verdicts and keys of some slots for all known requests, in the order of `jobs`; see `RequestEvaluator.of_slots`."""
+        """Verdicts and keys of some slots for all known requests, in the order of `jobs`; as `of_slots` gives them."""
         requests = len(self.jobs)
         codes, keys = np.empty((requests, len(rows)), np.uint8), np.empty((KEYS, requests, len(rows)))
         step = max(1, PAIRS_MAX // requests)

@@ -560,4 +560,4 @@ def _licences(ad: ClassAd) -> dict[str, float] | Expr:
     return parse_limits(cell) if isinstance(cell, str) else {}
 
 
-__all__ = ["Party", "Ration", "SlotAllocator", "Want", "verdicts"]
+__all__ = ["PendingRequest", "QueueSubmitter", "SlotAllocator", "SubmitterLimit", "verdicts"]
