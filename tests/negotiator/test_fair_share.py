@@ -22,9 +22,9 @@ def test_what_a_user_has_counts_towards_its_share():
 
 
 def test_a_quota_bounds_what_is_taken_from_unused_slots_and_without_preemption_everything():
-    pie = FairShare(size=100.0, quota=60.0, group_used=50.0)
-    assert limits({"a": 1.0}, {}, pie)["a"].unclaimed == 10.0
-    assert limits({"a": 1.0}, {}, pie)["a"].any == 100.0
+    fair_share = FairShare(size=100.0, quota=60.0, group_used=50.0)
+    assert limits({"a": 1.0}, {}, fair_share)["a"].unclaimed == 10.0
+    assert limits({"a": 1.0}, {}, fair_share)["a"].any == 100.0
     assert limits({"a": 1.0}, {}, FairShare(size=100.0, quota=60.0, group_used=50.0, preemption=False))["a"].any == 10.0
 
 

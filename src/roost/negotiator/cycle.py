@@ -2,8 +2,8 @@
 
 1. The view of the slots; what the pool's policy discards; who is charged with what (`view`, `pool_policy`, `accounts`).
 2. Groups in their order, each with its quota (`groups`); without quotas all are one.
-3. In a group spins of the pie: submitters by effective priority, each visited with a limit (`pie`), until nothing
-   moves.
+3. In a group rounds of fair share ("pie spins" in HTCondor's log): submitters by effective priority, each visited
+   with a limit (`fair_share`), until nothing moves.
 4. In a visit the submitter's requests in its own order: the best slots first (`memory`, `ranks`), each given once.
 
 What was not served has a `Rejection` with the counted causes. It reads no clock: a cycle runs in steps, and is told at
@@ -35,8 +35,8 @@ from roost.negotiator.verdicts import RequestEvaluator
 from roost.negotiator.view import SlotView, persons_of, usage_of, view_of
 
 _DEFAULT: Final = Settings()
-#: Rounds of one pie at most: each round either serves a request or removes a submitter, so it is never reached.
-SPINS_MAX: Final = 10_000
+#: Rounds in one group at most: each round either serves a request or removes a submitter, so it is never reached.
+ROUNDS_MAX: Final = 10_000
 _NO_WORTH: Final = 3.4e38
 
 
@@ -125,8 +125,8 @@ class _Cycle:
         if self._has_quotas():
             yield from self._by_quota(queue_submitters)
         else:
-            pie = FairShare(size=self.view.size, preemption=self._preempts, unlimited=self._unlimited)
-            yield from self._spin(queue_submitters, pie)
+            fair_share = FairShare(size=self.view.size, preemption=self._preempts, unlimited=self._unlimited)
+            yield from self._rounds(queue_submitters, fair_share)
         plan = self._plan(queue_submitters)
         # The floor knows the cycle; what is left is to go at once, and not when circles of garbage are looked for.
         del self.allocator
@@ -218,7 +218,7 @@ class _Cycle:
         elif constraint is not None and not is_true(evaluate(constraint, request.ad, None, self.world)):
             pending.close(Rejection(text="no match found", causes={JOB_CONSTRAINT: 1}))
 
-    # -- standing ----------------------------------------------------------------------------------
+    # -- usage -------------------------------------------------------------------------------------
 
     @property
     def _preempts(self) -> bool:
@@ -274,14 +274,14 @@ class _Cycle:
             before = len(self.allocator.matches)
             for name in self._group_order():
                 quota = self.groups[name].allocated
-                pie = FairShare(
+                fair_share = FairShare(
                     size=quota,
                     quota=quota,
                     group_used=self._own_use(name),
                     preemption=self._preempts,
                     unlimited=self._unlimited,
                 )
-                yield from self._spin(own[name], pie, name)
+                yield from self._rounds(own[name], fair_share, name)
                 unserved[name] = (
                     0.0 if not any(queue_submitter.open for queue_submitter in own[name]) else self._idle(own[name])
                 )
@@ -299,7 +299,7 @@ class _Cycle:
                 if queue_submitter in again or queue_submitter in own[ROOT]
             ]
             used = self.group_used.get(ROOT, 0.0)
-            yield from self._spin(
+            yield from self._rounds(
                 whole, FairShare(size=self.view.size, quota=self.view.size, group_used=used, preemption=self._preempts)
             )
 
@@ -336,18 +336,20 @@ class _Cycle:
 
         return sorted(self.groups, key=lambda name: (worth(name), name))
 
-    # -- pie ---------------------------------------------------------------------------------------
+    # -- fair share --------------------------------------------------------------------------------
 
-    def _spin(self, queue_submitters: list[QueueSubmitter], pie: FairShare, group: str | None = None) -> Steps[None]:
-        yield from self._floors(queue_submitters, pie)
+    def _rounds(
+        self, queue_submitters: list[QueueSubmitter], fair_share: FairShare, group: str | None = None
+    ) -> Steps[None]:
+        yield from self._floors(queue_submitters, fair_share)
         active = [queue_submitter for queue_submitter in queue_submitters if queue_submitter.open]
-        for spin in range(SPINS_MAX):
+        for number in range(ROUNDS_MAX):
             if not active or self.allocator.watch.is_over() or not self.allocator.anything_left():
                 break
             self.spins += 1
             names = dict.fromkeys(queue_submitter.demand.submitter for queue_submitter in active)
             priorities = {name: self._priority(name) for name in names}
-            now = pie if group is None else _used(pie, self._own_use(group))
+            now = fair_share if group is None else _used(fair_share, self._own_use(group))
             submitter_limits = limits(priorities, self.used, now)
             for name, limit in submitter_limits.items():
                 self._shares.setdefault(name, limit.share * now.size)
@@ -361,7 +363,7 @@ class _Cycle:
                 submitter_limit = SubmitterLimit(
                     any=max(0.0, min(submitter_limits[name].any - spent[name], left)),
                     unclaimed=max(0.0, min(submitter_limits[name].unclaimed - spent[name], left)),
-                    rank_only_beyond=spin == 0 and self._preempts,
+                    rank_only_beyond=number == 0 and self._preempts,
                 )
                 cost = yield from self.allocator.visit(queue_submitter, submitter_limit)
                 spent[name] += cost
@@ -378,7 +380,7 @@ class _Cycle:
         starved = used / (used + limit) if used + limit > 0 else 0.0
         return (self._priority(name), starved, name, queue_submitter.demand.schedd)
 
-    def _floors(self, queue_submitters: list[QueueSubmitter], pie: FairShare) -> Steps[None]:
+    def _floors(self, queue_submitters: list[QueueSubmitter], fair_share: FairShare) -> Steps[None]:
         """A first round for those who have less than their floor."""
         for queue_submitter in sorted(
             queue_submitters, key=lambda each: (self._priority(each.demand.submitter), each.demand.submitter)
@@ -388,7 +390,11 @@ class _Cycle:
                 continue
             missing = account.floor - self.used.get(queue_submitter.demand.submitter, 0.0)
             if missing > ROUNDING:
-                room = missing if pie.quota is None else min(missing, max(0.0, pie.quota - pie.group_used))
+                room = (
+                    missing
+                    if fair_share.quota is None
+                    else min(missing, max(0.0, fair_share.quota - fair_share.group_used))
+                )
                 yield from self.allocator.visit(
                     queue_submitter, SubmitterLimit(any=room, unclaimed=room, rank_only_beyond=False)
                 )
@@ -491,7 +497,11 @@ class _Cycle:
         return Plan(rejected=rejected, record={"slots": 0, "matches": 0, "rejected": len(rejected)})
 
 
-def _used(pie: FairShare, used: float) -> FairShare:
+def _used(fair_share: FairShare, used: float) -> FairShare:
     return FairShare(
-        size=pie.size, group_used=used, quota=pie.quota, preemption=pie.preemption, unlimited=pie.unlimited
+        size=fair_share.size,
+        group_used=used,
+        quota=fair_share.quota,
+        preemption=fair_share.preemption,
+        unlimited=fair_share.unlimited,
     )

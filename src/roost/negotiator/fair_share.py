@@ -1,4 +1,4 @@
-"""Fair share: how much of the pool each submitter may have in one spin of the pie.
+"""Fair share: how much of the pool each submitter may have in one round.
 
 A submitter's share is in inverse proportion to its effective priority. What it uses already counts. The functions are
 arithmetic on weights of slots, nothing else; who is visited when is the cycle's matter.
@@ -13,7 +13,7 @@ from roost.base.records import dataclass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limit:
-    """What one submitter may get in a spin, weights of slots."""
+    """What one submitter may get in a round, weights of slots."""
 
     share: float
     #: In all.
@@ -37,7 +37,7 @@ class FairShare:
 
 
 def shares(priorities: Mapping[str, float]) -> dict[str, float]:
-    """Submitter to its fraction of the pie; `priorities` are effective ones."""
+    """Submitter to its fraction of the pool; `priorities` are effective ones."""
     if not priorities:
         return {}
     worst = max(priorities.values())
@@ -46,14 +46,14 @@ def shares(priorities: Mapping[str, float]) -> dict[str, float]:
     return {name: value / total for name, value in slices.items()}
 
 
-def limits(priorities: Mapping[str, float], used: Mapping[str, float], pie: FairShare) -> dict[str, Limit]:
+def limits(priorities: Mapping[str, float], used: Mapping[str, float], fair_share: FairShare) -> dict[str, Limit]:
     """Submitter to limit; `used` is what each has at this moment."""
-    left = float("inf") if pie.quota is None else max(0.0, pie.quota - pie.group_used)
+    left = float("inf") if fair_share.quota is None else max(0.0, fair_share.quota - fair_share.group_used)
     found = {}
     for name, share in shares(priorities).items():
-        own = float("inf") if pie.unlimited else max(0.0, share * pie.size - used.get(name, 0.0))
+        own = float("inf") if fair_share.unlimited else max(0.0, share * fair_share.size - used.get(name, 0.0))
         unclaimed = min(own, left)
-        found[name] = Limit(share=share, any=own if pie.preemption else unclaimed, unclaimed=unclaimed)
+        found[name] = Limit(share=share, any=own if fair_share.preemption else unclaimed, unclaimed=unclaimed)
     return found
 
 
