@@ -35,6 +35,9 @@ _log = logging.getLogger("roost.database")
 
 #: How long the check of a database at the start may take, s; what it has not come to by then is not checked.
 CHECK_S: Final = 2.0
+#: How long it is checked when SQLite calls it damaged, s, and how often it may be found whole then.
+CONFIRM_S: Final = 30.0
+DOUBTS_MAX: Final = 5
 #: Steps of SQLite's virtual machine between two looks at the clock.
 _CHECK_STEPS: Final = 20_000
 #: How long a server may take to notice that an earlier process has left its lock, s, and how often it is asked.
@@ -75,6 +78,8 @@ class Database:
     _lock: IO[str] | Connection | None
     #: None where the database looks after its own files.
     _guard: Guard | None
+    #: How often since the last transaction SQLite has called the database damaged, and it was whole.
+    _doubts: int = 0
 
     @classmethod
     def open(cls, url: str, schema: Schema, known: Path | None = None) -> Database:
@@ -133,15 +138,14 @@ class Database:
                 self._guard.look()
             with self.engine.begin() as connection:
                 yield connection
+            self._doubts = 0
             if self._guard is not None:
-                self._guard.grown()
-                self._guard.look()
-        except Damaged as error:
-            raise self._damaged(str(error)) from None
-        except (SQLAlchemyError, OSError) as error:
-            if is_damage(error):
-                raise self._damaged(f"{self.shown}: {told(error)}") from None
-            raise StoreError(f"the database {self.shown} cannot be written: {told(error)}") from None
+                # It is on disk now: a disk that fails just then does not make it undone.
+                with contextlib.suppress(OSError):
+                    self._guard.grown()
+                    self._guard.look()
+        except (Damaged, SQLAlchemyError, OSError) as error:
+            raise self._failed(error, "written") from None
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
@@ -150,29 +154,53 @@ class Database:
             with self.engine.connect() as connection:
                 yield connection
         except SQLAlchemyError as error:
-            if is_damage(error):
-                raise self._damaged(f"{self.shown}: {told(error)}") from None
-            raise StoreError(f"the database {self.shown} cannot be read: {told(error)}") from None
+            raise self._failed(error, "read") from None
 
     def look(self) -> None:
-        """See that the files are those that are open; for any thread. Raises Damaged."""
+        """See that the files are those that are open; for any thread. Raises StoreError."""
         try:
             if self._guard is not None:
                 self._guard.look()
-        except Damaged as error:
-            raise self._damaged(str(error)) from None
+        except (Damaged, OSError) as error:
+            raise self._failed(error, "read") from None
 
     def verify(self) -> None:
-        """See that the database is whole, as far as that can be told quickly. Raises Damaged."""
+        """See that the database is whole, as far as that can be told quickly. Raises StoreError."""
         try:
             if self._guard is not None:
                 self._guard.verify()
             elif self.engine.dialect.name != "sqlite":
                 self._is_the_same()
+        except (Damaged, OSError) as error:
+            raise self._failed(error, "read") from None
+
+    def _failed(self, error: Exception, what: str) -> StoreError:
+        """Why the database could not be used; damage is only told where it is certain."""
+        if isinstance(error, Damaged):
+            return self._damaged(str(error))
+        why = self._disk_fails() if is_damage(error) else told(error)
+        if why:
+            return StoreError(f"the database {self.shown} cannot be {what}: {why}")
+        return self._damaged(f"{self.shown}: {told(error)}")
+
+    def _disk_fails(self) -> str:
+        """Why a database that SQLite calls damaged is not: it says so, too, when the disk fails while it reads.
+
+        "" for damage. What is whole and still cannot be used, again and again, is damaged all the same.
+        """
+        self._doubts += 1
+        if self._guard is None or self._doubts > DOUBTS_MAX:
+            return ""
+        try:
+            self._guard.read_through(CONFIRM_S)
+            with self.engine.connect() as connection:
+                found = _quick_check(connection, CONFIRM_S)
         except OSError as error:
-            raise self._damaged(told(error)) from None
-        except Damaged as error:
-            raise self._damaged(str(error)) from None
+            self._doubts -= 1
+            return f"{self.shown}: {error.strerror}"
+        except SQLAlchemyError:
+            return ""
+        return "its disk failed while it was read" if found == ["ok"] else ""
 
     def _is_the_same(self) -> None:
         """See that a server has not got another database under this name. Raises StoreError."""
@@ -269,23 +297,29 @@ def _guarded(engine: Engine, path: Path, tail: Tail) -> Guard:
 
 def _check(connection: Connection, path: Path) -> None:
     """Have SQLite look for damage, for a limited time. Raises Damaged."""
+    found = _quick_check(connection, CHECK_S)
+    if found is None:
+        _log.info("%s was checked for %g s; the rest of it is not checked", path, CHECK_S)
+    elif found != ["ok"]:
+        raise Damaged(f"the database {path} is damaged: {'; '.join(found)}; {RESTORE}")
+
+
+def _quick_check(connection: Connection, limit_s: float) -> list[str] | None:
+    """What SQLite finds wrong, ["ok"] for nothing; None where the time was over before."""
     driver = connection.connection.driver_connection
     assert isinstance(driver, sqlite3.Connection)
-    until = time.monotonic() + CHECK_S
+    until = time.monotonic() + limit_s
     driver.set_progress_handler(lambda: int(time.monotonic() > until), _CHECK_STEPS)
     try:
-        found = [str(row[0]) for row in driver.execute("PRAGMA quick_check(3)")]
+        return [str(row[0]) for row in driver.execute("PRAGMA quick_check(3)")]
     except sqlite3.OperationalError as error:
         if error.sqlite_errorcode != sqlite3.SQLITE_INTERRUPT:
             raise
-        _log.info("%s was checked for %g s; the rest of it is not checked", path, CHECK_S)
-        return
+        return None
     except sqlite3.DatabaseError as error:
-        found = [str(error)]
+        return [str(error)]
     finally:
         driver.set_progress_handler(None, 0)
-    if found != ["ok"]:
-        raise Damaged(f"the database {path} is damaged: {'; '.join(found)}; {RESTORE}")
 
 
 def _remedy(error: Exception) -> str:

@@ -16,8 +16,10 @@ them. So this module keeps those that it opens until the database is closed.
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import struct
+import time
 import zlib
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -34,6 +36,10 @@ _FRAME_BYTES: Final = 24
 _INDEX_BYTES: Final = 100
 _FRAMES_AT, _SALTS_AT, _DONE_AT = 16, 32, 96
 _PIECE_BYTES: Final = 1 << 20
+#: What a disk or a file server answers that fails for a while: of the files nothing is known then.
+_PASSING: Final = frozenset(
+    (errno.EIO, errno.ESTALE, errno.ETIMEDOUT, errno.EAGAIN, errno.ENOMEM, errno.EMFILE, errno.ENFILE)
+)
 #: SQLite's codes for a file that is damaged or no database.
 _DAMAGED: Final = (11, 26)
 
@@ -114,8 +120,21 @@ class Guard:
         found = self._read_index()
         return 0 if found is None else found.frames
 
+    def read_through(self, limit_s: float) -> None:
+        """Read the files, for a limited time. Raises OSError where their disk fails."""
+        until = time.monotonic() + limit_s
+        descriptors = [self._database]
+        with contextlib.ExitStack() as stack:
+            with contextlib.suppress(FileNotFoundError):
+                descriptors.append(os.open(self._wal, os.O_RDONLY | os.O_CLOEXEC))
+                stack.callback(os.close, descriptors[-1])
+            for descriptor in descriptors:
+                at = 0
+                while time.monotonic() < until and (piece := os.pread(descriptor, _PIECE_BYTES, at)):
+                    at += len(piece)
+
     def look(self) -> None:
-        """See that the files are still those that are open. Raises Damaged."""
+        """See that the files are still those that are open. Raises Damaged, and OSError where their disk fails."""
         _same(self._path, self._own, str(self._path))
         if self._wal_own is not None:
             size = _same(self._wal, self._wal_own, self._log)
@@ -145,7 +164,10 @@ class Guard:
             os.close(descriptor)
 
     def verify(self) -> None:
-        """See that the files hold what this process wrote, as far as that can be told quickly. Raises Damaged."""
+        """See that the files hold what this process wrote, as far as that can be told quickly.
+
+        Raises Damaged, and OSError where their disk fails.
+        """
         self.look()
         head = os.pread(self._database, len(_MAGIC), 0)
         if head and head != _MAGIC:
@@ -180,6 +202,8 @@ def _same(path: Path, own: tuple[int, int], called: str) -> int:
     except FileNotFoundError:
         raise Damaged(f"{called} is gone") from None
     except OSError as error:
+        if error.errno in _PASSING:
+            raise
         raise Damaged(f"{called} is out of reach: {error.strerror}") from None
     if _identity(found) != own:
         raise Damaged(f"{called} was replaced by another file while it was in use")

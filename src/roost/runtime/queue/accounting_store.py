@@ -122,6 +122,8 @@ class AccountingWriter:
     def __init__(self) -> None:
         self._known: dict[Kind, int] = {}
         self._next: tuple[int, int] | None = None
+        #: The number of the first record that was added last, whether that is on disk or not; 0 for none.
+        self.first = 0
 
     def write(self, connection: Connection, records: Sequence[AccountingRecord]) -> None:
         """Add records; the transaction is the caller's, who calls `forget` if it fails."""
@@ -133,6 +135,7 @@ class AccountingWriter:
         from roost.gridengine.accounting import line_of, plain
 
         number, kind_number = self._next
+        self.first = number
         rows, sums = [], []
         #: Kinds that are new.
         fresh: dict[Kind, int] = {}

@@ -59,6 +59,8 @@ class DatabaseWatch:
             self._database.look()
         except Damaged as damage:
             self.found(damage)
+        except StoreError as error:
+            _log.debug("%s", error)
 
     def refusal(self) -> Answer | None:
         """The answer to requests for changes; None while changes are possible."""

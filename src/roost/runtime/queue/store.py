@@ -19,6 +19,7 @@ import msgspec
 from sqlalchemy import (
     BigInteger,
     Column,
+    ColumnElement,
     Connection,
     Delete,
     Index,
@@ -33,6 +34,7 @@ from sqlalchemy import (
     func,
     insert,
     inspect,
+    literal,
     select,
     update,
 )
@@ -43,7 +45,13 @@ from roost.model.cell_accounting import AccountingRecord
 from roost.model.cell_usage import Owner, Used
 from roost.runtime.database import RESTORE, Database, Schema, meta_value
 from roost.runtime.database_guard import Damaged
-from roost.runtime.queue.accounting_store import FILED, AccountingWriter, create_accounting_tables, lines_after
+from roost.runtime.queue.accounting_store import (
+    FILED,
+    RECORDS,
+    AccountingWriter,
+    create_accounting_tables,
+    lines_after,
+)
 from roost.runtime.queue.cell_store import (
     USAGE,
     CellCommit,
@@ -266,6 +274,8 @@ class Store:
         #: What is kept as the number of the next cluster; None while that is not known.
         self._next_cluster: int | None = None
         self._accounting = AccountingWriter()
+        #: The last commit failed: it may be on disk all the same.
+        self._unsure = False
         #: What is kept as the last record of accounting that is in the file.
         self._filed = 0
 
@@ -355,14 +365,19 @@ class Store:
         if filed > self._filed:
             batch.states[FILED] = filed
         try:
-            self._write(batch, next_cluster, written, told_of)
+            if not (self._unsure and self._holds(batch)):
+                self._write(batch, next_cluster, written, told_of)
+            self._took(batch, next_cluster)
         except BaseException:
             self._accounting.forget()
+            self._unsure = True
             raise
+        self._unsure = False
         self._filed = max(self._filed, filed)
         return Committed(pieces=tuple(batch.pieces), noted=tuple(batch.noted))
 
     def _write(self, batch: _Batch, next_cluster: int, written: Iterable[int], told_of: Iterable[int]) -> None:
+        self._accounting.first = 0
         with self.database.changing() as connection:
             batch.write(connection, self._past)
             self._accounting.write(connection, batch.accounting)
@@ -373,9 +388,29 @@ class Store:
                 done = connection.execute(update(META).where(META.c.name == "next_cluster").values(value=number))
                 if not done.rowcount:
                     raise Damaged("its table meta was emptied")
+
+    def _took(self, batch: _Batch, next_cluster: int) -> None:
+        """A batch is on disk."""
         self._next_cluster = next_cluster
         self._past = batch.past(self._past)
         self._next_piece, self._next_noted = batch.next_piece, batch.next_noted
+
+    def _holds(self, batch: _Batch) -> bool:
+        """Whether a batch is on disk whose commit failed: a server or disk may fail between the commit and its answer.
+
+        What is added by a batch would be there twice. One that only replaces rows may be written again.
+        """
+        with self.database.reading() as connection:
+            if batch.pieces:
+                return _has(connection, LOGS.c.id == batch.pieces[0].id)
+            if batch.noted:
+                return _has(connection, OUTBOX.c.id == batch.noted[0].id)
+            if batch.accounting:
+                return _has(connection, RECORDS.c.id == self._accounting.first)
+            if batch.history:
+                job = batch.history[0].job
+                return _has(connection, (HISTORY.c.cluster == job.cluster) & (HISTORY.c.proc == job.proc))
+        return False
 
     def lines_after(self, number: int, limit: int) -> list[tuple[int, str]]:
         """The next lines of the accounting file, with the numbers of their records. Raises StoreError."""
@@ -702,3 +737,7 @@ def _claims(connection: Connection) -> Iterator[ch.PutClaim]:
             job=JobId.read(row.job) if row.job else None,
             run=row.run,
         )
+
+
+def _has(connection: Connection, condition: ColumnElement[bool]) -> bool:
+    return connection.execute(select(literal(1)).where(condition).limit(1)).first() is not None
