@@ -64,7 +64,7 @@ differential: $(VENV)/ready ## compare N=500 random cases in simulation and on r
 	$(BIN)/python -m roost.lab.differential --seed $(SEED) --count $(if $(filter file,$(origin N)),500,$(N)) --processes $(JOBS)
 
 replay: $(VENV)/ready ## all scenario files on real daemons whose time is driven
-	$(BIN)/python -m roost.cli lab test --real --jobs $(JOBS) src/roost/lab/scenarios
+	$(BIN)/python -m roost.cli lab test --real --processes $(JOBS) src/roost/lab/scenarios
 
 conformance: $(VENV)/ready ## compare N=1000000 cases with the reference library
 	$(BIN)/python -m tests.conformance --cases $(N) --seed $(SEED)

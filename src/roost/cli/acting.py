@@ -83,7 +83,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 def add_choice(parser: argparse.ArgumentParser) -> None:
     """The options that choose jobs."""
-    parser.add_argument("job", nargs="*", help="job (12.0), cluster (12) or user")
+    parser.add_argument("job", metavar="JOB", nargs="*", help="job (12.0), cluster (12) or user")
     parser.add_argument("--constraint", metavar="EXPR", help="jobs for which this is true")
     parser.add_argument("--all", action="store_true", help="all jobs that you may act on")
 

@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
+from roost.cli.parsing import also
 from roost.cli.pool import add_pool_options, counted, print_json, with_pool
 from roost.cli.terminal import CommandError, Exit, complain, say
 from roost.wire.requests import central
@@ -21,8 +22,11 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         "belongs to the user who publishes it, and expires unless it is published again within CLASSAD_LIFETIME.",
     )
     add_pool_options(parser)
-    parser.add_argument("file", nargs="?", default="-", help="ads, separated by empty lines; - for standard input")
-    parser.add_argument("--kind", metavar="TYPE", help="MyType of ads that have none, or of those to withdraw")
+    parser.add_argument(
+        "file", metavar="FILE", nargs="?", default="-", help="ads, separated by empty lines; - for standard input"
+    )
+    kind = parser.add_argument("--type", metavar="TYPE", help="MyType of ads that have none, or of those to withdraw")
+    also(parser, kind, "--kind")
     parser.add_argument("--gone", metavar="NAME", action="append", help="withdraw the ads with that name")
     parser.add_argument("--list", metavar="TYPE", help="print the ads of a type instead")
 
@@ -34,7 +38,7 @@ def run(args: argparse.Namespace) -> int:
     ads = [] if args.gone else _ads(args)
 
     # The type of ads to publish is in them by now.
-    asked = central.Advertise(ads=tuple(ads), gone=tuple(args.gone or ()), kind=(args.kind or "") if args.gone else "")
+    asked = central.Advertise(ads=tuple(ads), gone=tuple(args.gone or ()), kind=(args.type or "") if args.gone else "")
     done = with_pool(args, lambda pool: pool.ask(asked))
     if args.json:
         print_json(data_of(done))
@@ -69,8 +73,8 @@ def _ads(args: argparse.Namespace) -> list[Any]:
         raise CommandError(f"{args.file}: {error.strerror}") from None
     found = []
     for number, ad in enumerate(parse_ads(text), 1):
-        if args.kind and "MyType" not in ad:
-            ad["MyType"] = args.kind
+        if args.type and "MyType" not in ad:
+            ad["MyType"] = args.type
         for name in ("MyType", "Name"):
             if not isinstance(ad.eval(name), str):
                 raise CommandError(f'ad {number} has no {name} that is a string: add a line {name} = "…"')

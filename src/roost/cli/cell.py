@@ -74,7 +74,9 @@ def _add_pool_commands(commands: argparse._SubParsersAction[argparse.ArgumentPar
     writing = commands.add_parser("export", help="write the pool's cell into a directory")
     writing.add_argument("path", metavar="DIR", help="directory; created if it does not exist")
     telling = commands.add_parser("log", help="show who changed the pool's cell, when and how")
-    telling.add_argument("--limit", type=int, default=20, metavar="N", help="at most N changes, newest first")
+    telling.add_argument(
+        "-n", "--limit", type=int, default=20, metavar="N", help="at most N changes, newest first (default: 20)"
+    )
     text = "clear the error state (E) of queue instances: they take jobs again"
     clearing = commands.add_parser("clear", help=text, description=text)
     clearing.add_argument(

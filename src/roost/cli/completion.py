@@ -62,10 +62,10 @@ class Line:
     more: tuple[str, ...] = ()
 
 
-_FILES: Final = frozenset(("FILE", "FILE.csv", "PATH", "AD", "ADS", "OLD", "NEW", "file", "files", "paths"))
+_FILES: Final = frozenset(("FILE", "FILE.csv", "PATH", "AD", "ADS", "OLD", "NEW"))
 #: Names that no shell has to quote.
 _PLAIN: Final = re.compile(r"[\w.-]+")
-_DIRECTORIES: Final = frozenset(("DIR", "DIRECTORY"))
+_DIRECTORIES: Final = frozenset(("DIR",))
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:

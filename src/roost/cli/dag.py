@@ -26,11 +26,13 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     )
     commands = parser.add_subparsers(dest="dag_command", metavar="COMMAND", title="commands", required=True)
     check = commands.add_parser("check", help="check DAG files, and print what they contain")
-    check.add_argument("file", nargs="+", help="DAG file")
+    check.add_argument("file", metavar="FILE", nargs="+", help="DAG file")
     check.add_argument("--json", action="store_true", help="print JSON")
     submit = commands.add_parser("submit", help="submit DAG files as one run")
     add_pool_options(submit)
-    submit.add_argument("file", nargs="+", help="DAG file; the files of a run are named after the first")
+    submit.add_argument(
+        "file", metavar="FILE", nargs="+", help="DAG file; the files of a run are named after the first"
+    )
     for name, what in (("jobs", "nodes with jobs in the queue"), ("idle", "jobs that wait for a slot"),
                        ("pre", "PRE scripts at once"), ("post", "POST scripts at once")):  # fmt: skip
         submit.add_argument(f"--max-{name}", metavar="N", type=int, help=f"at most N {what}")
@@ -42,10 +44,10 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     submit.add_argument("--no-submit", action="store_true", help="write the submit description, and stop there")
     status = commands.add_parser("status", help="show the progress of runs")
     add_pool_options(status)
-    status.add_argument("cluster", nargs="*", type=int, help="cluster of a run (default: all runs)")
+    status.add_argument("cluster", metavar="CLUSTER", nargs="*", type=int, help="cluster of a run (default: all runs)")
     run = commands.add_parser("run", help="run DAG files here, until they are over, without submitting the run itself")
     add_pool_options(run, as_json=False)
-    run.add_argument("file", nargs="+", help="DAG file")
+    run.add_argument("file", metavar="FILE", nargs="+", help="DAG file")
 
 
 def run(args: argparse.Namespace) -> int:

@@ -24,7 +24,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         description="Empty a machine: its jobs leave, and no others start until --then or a cancel lets them.",
     )
     add_pool_options(parser)
-    parser.add_argument("machine", nargs="?", default="", help="the machine (default: this one)")
+    parser.add_argument("machine", metavar="MACHINE", nargs="?", default="", help="the machine (default: this one)")
     parser.add_argument("--cancel", action="store_true", help="stop draining: jobs may start again")
     parser.add_argument(
         "--schedule",

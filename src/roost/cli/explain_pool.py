@@ -11,12 +11,12 @@ from roost.cli.pool import Pool, add_pool_options, with_pool
 def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Declare ``explain job`` and ``explain slot``."""
     job = commands.add_parser("job", help="why a job waits, or is held", description="Why a job waits, or is held.")
-    job.add_argument("name", metavar="ID", help="the job, as in 12.0; 12 for a cluster of one job")
+    job.add_argument("name", metavar="JOB", help="the job, as in 12.0; 12 for a cluster of one job")
     slot = commands.add_parser(
         "slot", help="why a slot is in its state", description="Why a slot is in its state, and what would change it."
     )
-    slot.add_argument("name", metavar="NAME", help="slot1@host, or slot1 on this machine")
-    slot.add_argument("--job", metavar="ID", help="as for this job, and not for the one that it runs")
+    slot.add_argument("name", metavar="SLOT", help="slot1@host, or slot1 on this machine")
+    slot.add_argument("--job", metavar="JOB", help="as for this job, and not for the one that it runs")
     for each in (job, slot):
         add_pool_options(each)
 

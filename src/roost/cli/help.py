@@ -26,7 +26,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         "a word of the glossary (claim), a command of HTCondor or Grid Engine (condor_q), or one of "
         f"{', '.join(TOPICS)}. Without an argument, list the commands.",
     )
-    parser.add_argument("topic", nargs="*", help="a command and its subcommand, or one topic")
+    parser.add_argument("topic", metavar="TOPIC", nargs="*", help="a command and its subcommand, or one topic")
 
 
 def run(args: argparse.Namespace) -> int:

@@ -41,7 +41,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         description="List jobs that have left the queue, the last first.",
     )
     add_pool_options(parser)
-    parser.add_argument("job", nargs="*", help="job (12.0) or cluster (12) (default: all jobs)")
+    parser.add_argument("job", metavar="JOB", nargs="*", help="job (12.0) or cluster (12) (default: all jobs)")
     parser.add_argument("--constraint", metavar="EXPR", help="jobs for which this is true")
     parser.add_argument("--long", action="store_true", help="whole ads")
     parser.add_argument(

@@ -15,6 +15,7 @@ from typing import Final
 
 from roost.classad import ClassAd, ParseError
 from roost.classad.forms import Form, parse_ad
+from roost.cli.parsing import also
 from roost.cli.pool import print_json
 from roost.cli.terminal import CommandError, Exit, say
 from roost.config import Config, ConfigError
@@ -71,7 +72,9 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         "under your account, and really does what it does; a running pool is not touched.",
     )
     test.add_argument(
-        "name", help=f"{', '.join(row.name for row in HOOKS)}, PROLOG or EPILOG; or a whole knob, DB_HOOK_FETCH_WORK"
+        "name",
+        metavar="HOOK",
+        help=f"{', '.join(row.name for row in HOOKS)}, PROLOG or EPILOG; or a whole knob, DB_HOOK_FETCH_WORK",
     )
     test.add_argument("--home", metavar="DIR", help="state directory of the pool (default: ROOST_HOME)")
     test.add_argument("--json", action="store_true", help="print JSON")
@@ -80,9 +83,15 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         "--slot", metavar="N", type=int, default=1, help="number of the slot whose hook it is (default: 1)"
     )
     test.add_argument("--word", metavar="WORD", help="what the hook is called with, such as reject or evict")
-    test.add_argument("--job", metavar="FILE", help="the job's ad in place of the sample, one attribute per line")
+    job = test.add_argument(
+        "--job-ad", metavar="FILE", help="the job's ad in place of the sample, one attribute per line"
+    )
+    also(test, job, "--job")
     test.add_argument("--slot-ad", metavar="FILE", help="the slot's ad in place of the sample")
-    test.add_argument("--time", metavar="SECONDS", type=float, default=60.0, help="how long it may take (default: 60)")
+    timeout = test.add_argument(
+        "--timeout", metavar="SECONDS", type=float, default=60.0, help="how long it may take (default: 60)"
+    )
+    also(test, timeout, "--time")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -142,7 +151,7 @@ def _try_hook(args: argparse.Namespace, config: Config, slot: SlotPlan, row: Hoo
     word = args.word or (row.words[0] if row.words else "")
     if row.name == HookPoint.PREPARE:
         word = args.word or config.get(f"{knob}_ARGS", subsys="STARTER") or ""
-    job = _ad(args.job) or sample_job(own_account().name, row, word)
+    job = _ad(args.job_ad) or sample_job(own_account().name, row, word)
     slot_ad = _ad(args.slot_ad) or sample_slot(slot, row, word)
     text = ads_text(job, slot_ad) if row.has_job else ads_text(slot_ad)
     by_slot = row.by is RunBy.SLOT
@@ -161,7 +170,7 @@ def _try_hook(args: argparse.Namespace, config: Config, slot: SlotPlan, row: Hoo
             text=text,
             environment=environment,
             directory=Path("/") if by_slot else scratch,
-            timeout_s=args.time,
+            timeout_s=args.timeout,
         )
         result = _called(Path(place), call)
     printed, fault = _parsed(row, result)
@@ -250,7 +259,7 @@ def _try_script(args: argparse.Namespace, config: Config, slot: SlotPlan, point:
             environment=_starter_environment(scratch)
             | script_environment(values, 0 if point is ScriptPoint.EPILOG else None),
             directory=scratch,
-            timeout_s=args.time,
+            timeout_s=args.timeout,
         )
         result = _called(Path(place), call)
     follows = list(after_script(point, result.status if isinstance(result, HookResult) else None))

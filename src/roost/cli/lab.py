@@ -41,10 +41,10 @@ def _add_simulate(commands: argparse._SubParsersAction[argparse.ArgumentParser])
     text = "run a policy over days of simulated owners and jobs"
     parser = commands.add_parser("simulate", help=text, description=text[0].upper() + text[1:] + ".")
     parser.add_argument(
-        "--config", "-c", action="append", required=True, metavar="FILE", help="configuration of the machines"
+        "-c", "--config", action="append", required=True, metavar="PATH", help="configuration of the machines"
     )
     _add_world(parser)
-    parser.add_argument("--seed", type=int, default=1, metavar="S", help="seed of all random choices (1)")
+    parser.add_argument("--seed", type=int, default=1, metavar="N", help="seed of all random choices (1)")
     parser.add_argument("--out", required=True, metavar="DIR", help="directory for records, summary and report")
     parser.add_argument(
         "--exhaustive", action="store_true", help="poll even where polls cannot matter: same run, slower"
@@ -61,7 +61,7 @@ def _add_world(parser: argparse.ArgumentParser) -> None:
     pool.add_argument("--memory", type=int, metavar="MB", help="memory of each machine (2048)")
     pool.add_argument("--owners", metavar="FILE.csv", help="recorded owners: machine,time,keyboard,load; or `nobody`")
     jobs = parser.add_argument_group("jobs and time")
-    jobs.add_argument("--days", type=float, default=7.0, metavar="D", help="simulated days, from a Monday on (7)")
+    jobs.add_argument("--days", type=float, default=7.0, metavar="DAYS", help="simulated days, from a Monday on (7)")
     jobs.add_argument(
         "--jobs", action="append", metavar="FILE", help="jobs: recorded (.swf), ads (.ads, .json), submit files (.sub)"
     )
@@ -73,10 +73,10 @@ def _add_world(parser: argparse.ArgumentParser) -> None:
             f"--{name}", type=float, default=0.0, metavar="P", help=f"chance that a message is {meaning}"
         )
     faults.add_argument(
-        "--machine-death", type=float, default=0.0, metavar="S", help="mean time between deaths of a machine"
+        "--machine-death", type=float, default=0.0, metavar="SECONDS", help="mean time between deaths of a machine"
     )
     faults.add_argument(
-        "--queue-death", type=float, default=0.0, metavar="S", help="mean time between deaths of the queue"
+        "--queue-death", type=float, default=0.0, metavar="SECONDS", help="mean time between deaths of the queue"
     )
 
 
@@ -86,7 +86,7 @@ def _add_compare(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.add_argument("old", metavar="OLD", help="current configuration")
     parser.add_argument("new", metavar="NEW", help="new configuration")
     _add_world(parser)
-    parser.add_argument("--seed", type=int, default=1, metavar="S", help="the first seed (1)")
+    parser.add_argument("--seed", type=int, default=1, metavar="N", help="the first seed (1)")
     parser.add_argument("--seeds", type=int, default=5, metavar="N", help="number of seeds (5)")
     parser.add_argument("--examples", type=int, default=10, metavar="N", help="changed decisions to explain (10)")
     parser.add_argument("--json", action="store_true", help="print one JSON document")

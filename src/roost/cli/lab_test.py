@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from roost.cli.lab_test_report import Report
+from roost.cli.parsing import also
 from roost.cli.terminal import CommandError, Exit, complain, width
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     parser = commands.add_parser("test", help=text, description=text[0].upper() + text[1:] + ".")
     parser.add_argument("files", nargs="+", metavar="FILE", help="a scenario file (TOML), or a directory of them")
     parser.add_argument(
-        "--config", "-c", action="append", metavar="FILE", help="test this configuration instead of the one named"
+        "-c", "--config", action="append", metavar="PATH", help="test this configuration instead of the one named"
     )
     parser.add_argument("--only", action="append", metavar="TEXT", help="only scenarios whose name contains TEXT")
     parser.add_argument("--coverage", action="store_true", help="say which clauses no scenario exercised")
@@ -48,16 +49,18 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         action="store_true",
         help="replay each scenario with real daemons and processes in driven time, and compare",
     )
-    parser.add_argument(
-        "--jobs",
+    processes = parser.add_argument(
         "-j",
+        "--processes",
         type=int,
         metavar="N",
         help="scenarios at a time, each in a process of its own (with --real as many as there are cores, otherwise 1)",
     )
-    parser.add_argument(
-        "--limit", metavar="TIME", help="how long one scenario of --real or --jobs may take, in real time (10m)"
+    also(parser, processes, "--jobs")
+    timeout = parser.add_argument(
+        "--timeout", metavar="TIME", help="how long one scenario of --real or --processes may take, in real time (10m)"
     )
+    also(parser, timeout, "--limit")
     parser.add_argument("--no-progress", action="store_true", help="do not show the progress")
     parser.add_argument("--json", action="store_true", help="print one JSON document")
 
@@ -119,19 +122,19 @@ def _outcomes(args: argparse.Namespace, scenarios: list[Scenario], report: Repor
 
 
 def _size(args: argparse.Namespace, scenarios: int) -> int:
-    if args.jobs is None:
+    if args.processes is None:
         return min(scenarios, JOBS_MAX, len(os.sched_getaffinity(0))) if args.real else 1
-    if not 1 <= args.jobs <= JOBS_MAX:
-        raise CommandError(f"--jobs is from 1 to {JOBS_MAX}")
-    return min(scenarios, int(args.jobs))
+    if not 1 <= args.processes <= JOBS_MAX:
+        raise CommandError(f"--processes is from 1 to {JOBS_MAX}")
+    return min(scenarios, int(args.processes))
 
 
 def _limit_s(args: argparse.Namespace) -> float:
     from roost.lab.durations import seconds_of
 
-    limit_s = LIMIT_S if args.limit is None else seconds_of(args.limit)
+    limit_s = LIMIT_S if args.timeout is None else seconds_of(args.timeout)
     if not limit_s:
-        raise CommandError(f"--limit is a duration like 90s or 10m, and more than 0; not {args.limit!r}")
+        raise CommandError(f"--timeout is a duration like 90s or 10m, and more than 0; not {args.timeout!r}")
     return limit_s
 
 

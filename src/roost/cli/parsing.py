@@ -43,6 +43,11 @@ class Parser(argparse.ArgumentParser):
         super()._check_value(action, value)
 
 
+def also(parser: argparse.ArgumentParser, action: argparse.Action, name: str) -> None:
+    """Accept a former name of an option, too, which no help and no documentation shows."""
+    parser._option_string_actions[name] = action
+
+
 def _listed(names: Iterable[str]) -> str:
     """Names in a sentence: ``a, b or c``."""
     *first, last = names

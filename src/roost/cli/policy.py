@@ -16,6 +16,7 @@ from pathlib import Path
 from roost.classad import ClassAd, ParseError
 from roost.classad.forms import parse_ad
 from roost.cli.config_files import config_files
+from roost.cli.parsing import also
 from roost.cli.terminal import CommandError, Exit
 from roost.config import Code, check
 from roost.policy.lint import Choice, Finding, Place, Report, Rule, Severity, all_rules, lint
@@ -39,9 +40,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     rules = commands.add_parser("rules", help="the linter's rules", description="List the linter's rules.")
     rules.add_argument("codes", nargs="*", metavar="CODE", help="rules to show in full")
     rules.add_argument("--json", action="store_true", help="one JSON document")
-    rules.add_argument(
-        "--pages", metavar="DIRECTORY", help="write a page for each rule, and an index, into a directory"
-    )
+    rules.add_argument("--pages", metavar="DIR", help="write a page for each rule, and an index, into a directory")
 
 
 def _add_lint(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -54,8 +53,10 @@ def _add_lint(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
     parser.add_argument(
         "paths", nargs="*", metavar="PATH", help="file or directory (default: the configuration of the pool)"
     )
-    parser.add_argument("--job", metavar="AD", help="file with the ad of a job: its attributes count as known")
-    parser.add_argument("--machine", metavar="AD", help="file with the ad of a slot: its attributes count as known")
+    job = parser.add_argument("--job-ad", metavar="FILE", help="the ad of a job: its attributes count as known")
+    also(parser, job, "--job")
+    slot = parser.add_argument("--slot-ad", metavar="FILE", help="the ad of a slot: its attributes count as known")
+    also(parser, slot, "--machine")
     parser.add_argument(
         "--select", action="append", default=[], metavar="CODES", help="only these rules, or groups: RST4"
     )
@@ -108,7 +109,7 @@ def _rules(args: argparse.Namespace) -> int:
 
 def _lint(args: argparse.Namespace) -> int:
     choice = Choice(select=_codes(args.select), ignore=_codes(args.ignore))
-    given = {side: _ad(path) for side, path in ((Side.JOB, args.job), (Side.MACHINE, args.machine)) if path}
+    given = {side: _ad(path) for side, path in ((Side.JOB, args.job_ad), (Side.MACHINE, args.slot_ad)) if path}
     files = config_files(args.paths)
     if files.source:
         print(files.told("roost policy lint"), file=sys.stderr)

@@ -47,7 +47,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         description=f"List the jobs in the queue; more than {ROWS_MAX} of them cluster by cluster.",
     )
     add_pool_options(parser)
-    parser.add_argument("job", nargs="*", help="job (12.0), cluster (12) or user (default: all jobs)")
+    parser.add_argument("job", metavar="JOB", nargs="*", help="job (12.0), cluster (12) or user (default: all jobs)")
     parser.add_argument("--constraint", metavar="EXPR", help="jobs for which this is true")
     parser.add_argument("--held", action="store_true", help="held jobs with the reasons")
     parser.add_argument("--running", action="store_true", help="running jobs with their machines")

@@ -17,7 +17,9 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         description="Reopen slots that were closed because their prolog or epilog failed: they take jobs again.",
     )
     add_pool_options(parser)
-    parser.add_argument("slot", help="a slot (slot1@desk, or slot1 of this machine), or a machine for all of its slots")
+    parser.add_argument(
+        "slot", metavar="SLOT", help="a slot (slot1@desk, or slot1 of this machine), or a machine for all of its slots"
+    )
 
 
 def run(args: argparse.Namespace) -> int:

@@ -34,7 +34,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         "status", help="show the machines of the pool", description="Show the slots of the pool."
     )
     add_pool_options(parser)
-    parser.add_argument("slot", nargs="*", help="slots or machines (default: all)")
+    parser.add_argument("slot", metavar="SLOT", nargs="*", help="slots or machines (default: all)")
     parser.add_argument("--constraint", metavar="EXPR", help="slots for which this is true")
     parser.add_argument("--long", action="store_true", help="whole ads")
     parser.add_argument("--daemons", action="store_true", help="the daemons on this machine")

@@ -30,8 +30,8 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         description="Submit the jobs of a submit description: a file, or - for standard input.",
     )
     add_pool_options(parser)
-    parser.add_argument("file", nargs="?", default="-", help="submit description; - for standard input")
-    parser.add_argument("assignment", nargs="*", help="NAME=VALUE, read before the file")
+    parser.add_argument("file", metavar="FILE", nargs="?", default="-", help="submit description; - for standard input")
+    parser.add_argument("assignment", metavar="NAME=VALUE", nargs="*", help="an assignment, read before the file")
     parser.add_argument(
         "-a", "--append", metavar="LINE", action="append", default=[], help="a line read before each queue statement"
     )

@@ -31,9 +31,9 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.add_argument(
         "-c",
         "--config",
-        metavar="FILE",
+        metavar="PATH",
         action="append",
-        help="configuration file (default: roost.config in the state directory)",
+        help="file or directory of configuration (default: roost.config in the state directory)",
     )
     parser.add_argument("-d", "--detach", action="store_true", help="go to the background once the pool is ready")
     parser.add_argument("--json", action="store_true", help="with --detach: print JSON")

@@ -25,7 +25,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         description="Show the users of the pool with their priorities (the lower number goes first) and their use.",
     )
     add_pool_options(parser)
-    parser.add_argument("user", nargs="*", help="users, as in ann@example.org (default: all)")
+    parser.add_argument("user", metavar="USER", nargs="*", help="users, as in ann@example.org (default: all)")
     deeds = parser.add_mutually_exclusive_group()
     deeds.add_argument("--set-factor", metavar="N", type=float, help="give the user this priority factor, 1 or more")
     deeds.add_argument("--set-priority", metavar="N", type=float, help="set the user's real priority, 0.5 or more")

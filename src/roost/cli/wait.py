@@ -35,8 +35,8 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         "did not, was removed, or is on hold, 2 if the time ran out first.",
     )
     add_pool_options(parser)
-    parser.add_argument("job", nargs="*", help="job (12.0) or cluster (12) (default: all jobs)")
-    parser.add_argument("--timeout", metavar="S", type=float, help="wait at most this long")
+    parser.add_argument("job", metavar="JOB", nargs="*", help="job (12.0) or cluster (12) (default: all jobs)")
+    parser.add_argument("--timeout", metavar="SECONDS", type=float, help="wait at most this long")
     parser.add_argument("--held", action="store_true", help="go on waiting for jobs on hold")
 
 
