@@ -38,6 +38,14 @@ EXCUSED: Final[Mapping[int, str]] = {
         "SYSTEM_PERIODIC_VACATE is true 15 min after a start that comes just before a look at policies on a driven "
         "clock, and 3 s later, just after it, in the simulation: the run ends a whole look earlier or later"
     ),
+    10_006: (
+        "two jobs of one submission end at one instant and are to run again: on a driven clock the queue has told of "
+        "the first alone when both slots are free, and the second slot goes to a job that came later"
+    ),
+    10_035: (
+        "START becomes true with time on a machine that is not in use and was switched off and on: it is looked at "
+        "every minute from that instant on, and in the simulation at full minutes, 24 s sooner"
+    ),
 }
 #: How long a case may take, s of real time.
 LIMIT_S: Final = 600.0
