@@ -83,6 +83,10 @@ def test_each_change_has_its_author_its_time_and_what_it_did(desk: Desk, queue: 
     assert entries[0]["at"] >= entries[-1]["at"] > 0
 
 
+def test_the_scheduler_runs_on_the_host_of_the_pool(desk: Desk) -> None:
+    assert desk("qconf", "-sss").out == f"{node(desk.pool)}\n"
+
+
 def test_what_is_refused_leaves_the_cell_as_it_was(desk: Desk) -> None:
     before = log(desk.pool)[0]["revision"]
     editor = desk.script("editor", 'echo "nonsense 1" >> "$1"')

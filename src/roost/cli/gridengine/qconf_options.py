@@ -147,6 +147,7 @@ srqs [rqs_list] | show resource quota set(s)
 srqsl | show resource quota set list
 ss | show a list of all submit hosts
 ssconf | show scheduler configuration
+sss | show the host of the scheduler
 sst | show a formatted sharetree
 sstnode node_list | show sharetree node(s)
 sstree | show the sharetree

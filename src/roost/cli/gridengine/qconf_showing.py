@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from roost.cli.gridengine.asking import cell_files
 from roost.cli.gridengine.errors import FAILED, Failure
+from roost.cli.gridengine.root import central_name
 
 if TYPE_CHECKING:
     from roost.cli.pool import Pool
@@ -58,6 +59,8 @@ _NAMES: Final = {
     "ss": ("submit_hosts", "no submit host defined"),
 }
 _WHOLE: Final = {"sc": "centry", "ssconf": "schedconf", "sstree": "sharetree"}
+#: The option that shows where the scheduler runs.
+_SCHEDULER: Final = "sss"
 #: Objects that are in no list.
 _GLOBAL: Final = "global"
 
@@ -71,10 +74,13 @@ class Showing:
     @staticmethod
     def has(option: str) -> bool:
         """Whether an option shows something."""
-        return option in _SHOWN
+        return option in _SHOWN or option == _SCHEDULER
 
     def show(self, option: str, words: list[str]) -> int:
         """Show what an option asks for; its exit status. Raises Failure."""
+        if option == _SCHEDULER:
+            sys.stdout.write(f"{central_name(self._pool.home)}\n")
+            return 0
         files = cell_files(self._pool)
         if not files:
             raise Failure("the pool has no Grid Engine cell; `roost cell import` gives it one")

@@ -54,7 +54,7 @@ def write_root(commands: Path) -> Path:
 def _texts(home: Home, root: Path, commands: Path) -> dict[str, str]:
     where, path = shlex.quote(str(root)), shlex.quote(str(commands))
     return {
-        "act_qmaster": f"{_central(home)}\n",
+        "act_qmaster": f"{central_name(home)}\n",
         "bootstrap": _BOOTSTRAP,
         REQUESTS: _REQUESTS,
         "settings.sh": f"SGE_ROOT={where}; export SGE_ROOT\nSGE_CELL={CELL}; export SGE_CELL\n"
@@ -63,7 +63,8 @@ def _texts(home: Home, root: Path, commands: Path) -> dict[str, str]:
     }
 
 
-def _central(home: Home) -> str:
+def central_name(home: Home) -> str:
+    """The host of the pool's central manager."""
     try:
         return str(home.contact().get("node") or host_name())
     except HomeError:

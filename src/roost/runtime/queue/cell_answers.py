@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 from roost.base.records import replace
 from roost.classad import ClassAd
 from roost.classad.values import fold
-from roost.model.audit import AuditKind, AuditRecord, Effect, clipped, some
 from roost.model.cell_requests import ASKED, NAME, TASK, InstanceAction
-from roost.model.digests import digest, states_digest
-from roost.runtime.queue.cell_edits import Rights, edited, record_of_denied
+from roost.model.digests import states_digest
+from roost.runtime.queue.cell_edits import Rights, edited
+from roost.runtime.queue.cell_records import record_of_changes, record_of_denied, record_of_states, told
 from roost.runtime.queue.cell_store import CellCommit, GivenState, KeptCell, StatesCommit
 from roost.schedd.claims import Stage
 from roost.schedd.events import ErrorsCleared, UsageCleared, UsageRuled
@@ -24,12 +24,10 @@ from roost.wire.ads import ad_data
 from roost.wire.audit import audit_data
 from roost.wire.messages import Answer
 from roost.wire.requests.cell import (
-    CellChange,
     CellChanged,
     CellFile,
     CellLog,
     ChangeCell,
-    ChangedAttribute,
     ChangedInstance,
     ChangeInstances,
     EditCell,
@@ -306,7 +304,7 @@ class CellAnswers:
                 # The event has a record of its own.
                 self._daemon.feed(ErrorsCleared(instances=tuple(cleared), actor=sender))
                 await self._daemon.kept()
-            record = None if cleared else _record_of_states(action, rows, sender, now)
+            record = None if cleared else record_of_states(action, rows, sender, now)
             if record is not None:
                 commit = StatesCommit(states=states, record=audit_data(record))
                 noted = await self._daemon.on_store(self._daemon.store.keep_instances, commit)
@@ -376,7 +374,7 @@ class CellAnswers:
         self, kept: KeptCell, after: dict[str, str], found: tuple[Change, ...], names: frozenset[str], sender: str
     ) -> Answer:
         now, revision = self._daemon.clock.now(), kept.revision + 1
-        told = tuple(_told(one) for one in found)
+        changes = tuple(told(one) for one in found)
         # An instance in which jobs run keeps its state until the last of them has ended.
         names |= {str(each.task.get("Instance")) for each in self.tasks()}
         gone = [name for name in kept.states if name not in names]
@@ -384,10 +382,10 @@ class CellAnswers:
             revision=revision,
             at=now,
             actor=sender,
-            changes=[data_of(one) for one in told],
+            changes=[data_of(one) for one in changes],
             put={name: text for name, text in after.items() if kept.files.get(name) != text},
             drop=[name for name in kept.files if name not in after],
-            record=audit_data(_record(found, revision, sender, now)),
+            record=audit_data(record_of_changes(found, revision, sender, now)),
             gone=gone,
         )
         noted = await self._daemon.on_store(self._daemon.store.keep_cell, commit)
@@ -402,7 +400,7 @@ class CellAnswers:
         self._daemon.feed(UsageRuled(rules=_usage_rules(after)))
         self._daemon.tell(noted)
         self._daemon.demands.soon()
-        return Answer(data=CellChanged(revision=revision, changes=told))
+        return Answer(data=CellChanged(revision=revision, changes=changes))
 
 
 def _usage_rules(files: Mapping[str, str]) -> UsageRules:
@@ -495,45 +493,3 @@ def _refusal(refused: Refused) -> Answer:
     more = len(refused.problems) - len(lines)
     text = "\n".join(["the cell stays as it was:", *lines, *([f"and {more} more"] if more else [])])
     return Answer(ok=False, code=REFUSED, text=text)
-
-
-def _record_of_states(
-    action: InstanceAction, rows: Sequence[ChangedInstance], sender: str, now: float
-) -> AuditRecord | None:
-    """The record of a command to queue instances; None if there is nothing to keep of it."""
-    changed = [row.name for row in rows if row.outcome == "changed"]
-    denied = [row.name for row in rows if row.outcome == "denied"]
-    names = changed or denied
-    if not names:
-        return None
-    words = f"cell {action} {' '.join(names)}"
-    return AuditRecord(
-        id=f"cell-instances/{digest(sender, words)}/{round(now * 1000)}",
-        kind=AuditKind.COMMAND,
-        at=now,
-        until=now,
-        effect=Effect.DONE if changed else Effect.REFUSED,
-        actor=sender,
-        reason=clipped(words if changed else f"{words}: only operators, managers and owners of the queue may"),
-        count=len(names),
-        samples=some(names),
-    )
-
-
-def _told(change: Change) -> CellChange:
-    attributes = tuple(ChangedAttribute(name=name, before=old, after=new) for name, old, new in change.details)
-    return CellChange(verb=str(change.verb), kind=change.kind, name=change.name, attributes=attributes)
-
-
-def _record(found: tuple[Change, ...], revision: int, sender: str, now: float) -> AuditRecord:
-    words = [f"{one.verb} {one.what}" for one in found]
-    return AuditRecord(
-        id=f"cell/{revision}",
-        kind=AuditKind.COMMAND,
-        at=now,
-        until=now,
-        actor=sender,
-        reason=clipped(f"cell changed to revision {revision}: {', '.join(words)}"),
-        count=max(1, len(found)),
-        samples=some(words),
-    )

@@ -9,8 +9,6 @@ from __future__ import annotations
 import socket
 from typing import TYPE_CHECKING, NamedTuple
 
-from roost.model.audit import AuditKind, AuditRecord, Effect, clipped, some
-from roost.model.digests import digest
 from roost.runtime.bus.request_answers import BadRequest
 from roost.runtime.identity import account_name, host_name
 from roost.wire.messages import Answer
@@ -117,19 +115,3 @@ def edited(cell: Cell, asked: EditCell, rights: Rights) -> Done | Answer:
     before = set(not_carried_out(cell)) if changes else set()
     warnings = tuple(each for each in (not_carried_out(found.cell) if changes else ()) if each not in before)
     return Done(found, dict(files), changes, instances, warnings)
-
-
-def record_of_denied(asked: EditCell, sender: str, now: float) -> AuditRecord:
-    """The record of an edit that the asker may not make."""
-    words = " ".join(("qconf", f"-{asked.option}", *asked.words))
-    return AuditRecord(
-        id=f"cell-edit/{digest(sender, words)}/{round(now * 1000)}",
-        kind=AuditKind.COMMAND,
-        at=now,
-        until=now,
-        effect=Effect.REFUSED,
-        actor=sender,
-        reason=clipped(f"{words}: only managers of the cell may, and operators some of it"),
-        count=1,
-        samples=some([f"-{asked.option}"]),
-    )

@@ -1,0 +1,74 @@
+"""What the audit trail keeps of changes of a pool's cell, and of those that were refused because of their author."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from roost.model.audit import AuditKind, AuditRecord, Effect, clipped, some
+from roost.model.cell_requests import InstanceAction
+from roost.model.digests import digest
+from roost.wire.requests.cell import CellChange, ChangedAttribute, ChangedInstance, EditCell
+
+if TYPE_CHECKING:
+    from roost.gridengine.difference import Change
+
+
+def record_of_states(
+    action: InstanceAction, rows: Sequence[ChangedInstance], sender: str, now: float
+) -> AuditRecord | None:
+    """The record of a command to queue instances; None if there is nothing to keep of it."""
+    changed = [row.name for row in rows if row.outcome == "changed"]
+    denied = [row.name for row in rows if row.outcome == "denied"]
+    names = changed or denied
+    if not names:
+        return None
+    words = f"cell {action} {' '.join(names)}"
+    return AuditRecord(
+        id=f"cell-instances/{digest(sender, words)}/{round(now * 1000)}",
+        kind=AuditKind.COMMAND,
+        at=now,
+        until=now,
+        effect=Effect.DONE if changed else Effect.REFUSED,
+        actor=sender,
+        reason=clipped(words if changed else f"{words}: only operators, managers and owners of the queue may"),
+        count=len(names),
+        samples=some(names),
+    )
+
+
+def told(change: Change) -> CellChange:
+    """A change as the wire has it."""
+    attributes = tuple(ChangedAttribute(name=name, before=old, after=new) for name, old, new in change.details)
+    return CellChange(verb=str(change.verb), kind=change.kind, name=change.name, attributes=attributes)
+
+
+def record_of_changes(found: tuple[Change, ...], revision: int, sender: str, now: float) -> AuditRecord:
+    """The record of a change of the cell."""
+    words = [f"{one.verb} {one.what}" for one in found]
+    return AuditRecord(
+        id=f"cell/{revision}",
+        kind=AuditKind.COMMAND,
+        at=now,
+        until=now,
+        actor=sender,
+        reason=clipped(f"cell changed to revision {revision}: {', '.join(words)}"),
+        count=max(1, len(found)),
+        samples=some(words),
+    )
+
+
+def record_of_denied(asked: EditCell, sender: str, now: float) -> AuditRecord:
+    """The record of an edit that the asker may not make."""
+    words = " ".join(("qconf", f"-{asked.option}", *asked.words))
+    return AuditRecord(
+        id=f"cell-edit/{digest(sender, words)}/{round(now * 1000)}",
+        kind=AuditKind.COMMAND,
+        at=now,
+        until=now,
+        effect=Effect.REFUSED,
+        actor=sender,
+        reason=clipped(f"{words}: only managers of the cell may, and operators some of it"),
+        count=1,
+        samples=some([f"-{asked.option}"]),
+    )
