@@ -202,7 +202,7 @@ class World:
 
     def _is_for(self, slot: NodeSlot, boss: bool) -> bool:
         state = slot.state
-        if state.offered.text in self.queue.holder.claims:
+        if state.offered.text in self.queue.claim_table.claims:
             return False
         if state.state is State.UNCLAIMED:
             return int(self.machine.ad(slot, self.now).eval("Cpus")) > 0  # type: ignore[arg-type]

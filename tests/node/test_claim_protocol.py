@@ -127,9 +127,9 @@ def test_a_request_is_given_up_after_request_claim_timeout() -> None:
     world = World(STATIC + BY_RANK + "MAXJOBRETIREMENTTIME = 100000\n")
     old, boss = preempted(world)
     assert world.run(30, lambda: world.numbers[-1] == "13")
-    claim = next(each for each in world.queue.holder.claims.values() if str(each.job) == boss)
-    assert not world.run(1800, lambda: claim.id not in world.queue.holder.claims)
-    assert world.run(60, lambda: claim.id not in world.queue.holder.claims)
+    claim = next(each for each in world.queue.claim_table.claims.values() if str(each.job) == boss)
+    assert not world.run(1800, lambda: claim.id not in world.queue.claim_table.claims)
+    assert world.run(60, lambda: claim.id not in world.queue.claim_table.claims)
     assert (world.starts, world.evictions) == ({old: 1}, {})
 
 

@@ -10,7 +10,7 @@ from roost.classad import ClassAd, parse_expression
 from roost.schedd import effects as ef
 from roost.schedd import events as ev
 from roost.schedd.book import Job
-from roost.schedd.holder import QueueSettings
+from roost.schedd.claim_table import QueueSettings
 from roost.schedd.identifiers import JobId
 from roost.schedd.queue import Queue, Step
 from roost.sim.disk import Disk
@@ -85,7 +85,7 @@ class Driven:
 
     def restart(self) -> None:
         """The queue was killed and starts again."""
-        self.queue = self.disk.load(self.queue.holder.settings, self.now, self.queue.book.next_cluster)
+        self.queue = self.disk.load(self.queue.claim_table.settings, self.now, self.queue.book.next_cluster)
         self.feed(ev.Started(claims=self.disk.kept_claims))
 
     def job(self, cluster: int, proc: int = 0) -> Job:
@@ -144,7 +144,7 @@ class Driven:
 
     def begun(self, job: Job) -> None:
         """The run of a job has begun."""
-        claim = self.queue.holder.claims[job.claim_id]
+        claim = self.queue.claim_table.claims[job.claim_id]
         self.feed(ev.RunBegan(claim_id=claim.id, run=job.run, at=self.now, slot=claim.slot))
 
     def start(self) -> Job:
@@ -152,7 +152,7 @@ class Driven:
         asked = self.match()
         assert asked is not None
         self.answer(asked)
-        claim = self.queue.holder.claims[asked.claim_id]
+        claim = self.queue.claim_table.claims[asked.claim_id]
         assert claim.job is not None
         job = self.job(claim.job.cluster, claim.job.proc)
         self.begun(job)

@@ -86,7 +86,7 @@ def _check_jobs(queue: Queue, past: Past) -> None:
 
 
 def _check_claims(queue: Queue, disk: Disk) -> None:
-    claims = queue.holder.claims
+    claims = queue.claim_table.claims
     for cluster in queue.book.clusters.values():
         for job in cluster.jobs.values():
             assert bool(job.run) <= bool(job.claim_id)
@@ -138,7 +138,7 @@ def _belongs(queue: Queue, cluster: Any, proc: int, group: Any) -> bool:
 
 def check_restart(queue: Queue, disk: Disk, now: float) -> None:
     """A queue that starts with what was kept has the same jobs."""
-    again = disk.load(queue.holder.settings, now, queue.book.next_cluster)
+    again = disk.load(queue.claim_table.settings, now, queue.book.next_cluster)
     assert _shown(again) == _shown(queue)
 
 

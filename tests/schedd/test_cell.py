@@ -8,7 +8,7 @@ from roost.classad import ClassAd
 from roost.schedd import changes as ch
 from roost.schedd import effects as ef
 from roost.schedd import events as ev
-from roost.schedd.holder import GRANTED_S
+from roost.schedd.claim_table import GRANTED_S
 from roost.schedd.identifiers import JobId
 from tests.schedd.kit import Driven, ad_of_slot, source
 
@@ -37,7 +37,7 @@ def task(queue: Driven, *, revision: int = 3, age: float = 0.0) -> ClassAd:
 
 def test_a_job_asks_for_its_slot_with_what_it_got_of_the_cell_and_keeps_it() -> None:
     queue = Driven()
-    queue.queue.holder.cell = 3
+    queue.queue.claim_table.cell = 3
     cluster = queue.submit(source(2))
     asked = next(each for each in given(queue, task(queue)) if isinstance(each, ef.AskForSlot))
     assert asked.job_ad["CellTask"]["Instance"] == "all.q@a"
@@ -58,7 +58,7 @@ def test_a_job_asks_for_its_slot_with_what_it_got_of_the_cell_and_keeps_it() -> 
 )
 def test_a_match_that_is_void_is_declined_and_its_job_waits(cell: int, revision: int | None, age: float) -> None:
     queue = Driven()
-    queue.queue.holder.cell = cell
+    queue.queue.claim_table.cell = cell
     cluster = queue.submit(source(1))
     effects = given(queue, None if revision is None else task(queue, revision=revision, age=age))
     assert [each.claim_id for each in effects if isinstance(each, ef.Decline)] == ["<a>#1"]
@@ -68,13 +68,13 @@ def test_a_match_that_is_void_is_declined_and_its_job_waits(cell: int, revision:
 
 def test_a_claim_of_before_a_restart_serves_no_other_job() -> None:
     queue = Driven()
-    queue.queue.holder.cell = 3
+    queue.queue.claim_table.cell = 3
     cluster = queue.submit(source(2))
     asked = next(each for each in given(queue, task(queue)) if isinstance(each, ef.AskForSlot))
     queue.answer(asked)
     queue.begun(queue.job(cluster))
     queue.restart()
-    queue.queue.holder.cell = 3
+    queue.queue.claim_table.cell = 3
     assert queue.job(cluster).ad["CellTask"]["Instance"] == "all.q@a"
     queue.feed(ev.ClaimsHeard(node="a", known={"<a>#1": queue.job(cluster).run}, unknown=(), serial=10**15))
     ended = queue.end(queue.job(cluster))
@@ -84,7 +84,7 @@ def test_a_claim_of_before_a_restart_serves_no_other_job() -> None:
 
 def test_a_failure_of_the_queue_instance_closes_it_until_somebody_clears_it() -> None:
     queue = Driven()
-    queue.queue.holder.cell = 3
+    queue.queue.claim_table.cell = 3
     cluster = queue.submit(source(3))
     asked = next(each for each in given(queue, task(queue)) if isinstance(each, ef.AskForSlot))
     queue.answer(asked)
@@ -94,15 +94,15 @@ def test_a_failure_of_the_queue_instance_closes_it_until_somebody_clears_it() ->
     assert [each.errors for each in step.changes if isinstance(each, ch.PutErrors)] == [{"all.q@a": words}]
     assert next(each.record.reason for each in step.changes if isinstance(each, ch.AddAudit)) == words
     # A run that failed by the job's fault does not.
-    queue.queue.holder.errors.clear()
+    queue.queue.claim_table.errors.clear()
     asked = next(each for each in given(queue, task(queue)) if isinstance(each, ef.AskForSlot))
     queue.answer(asked)
     told = ClassAd(CellFailed=30, CellErrorReason="exit_status of prolog = 100")
     running = next(job for proc in range(3) if (job := queue.job(cluster, proc)).run)
     queue.end(running, "hold", code=43, started=False, attributes=told)
-    assert not queue.queue.holder.errors
+    assert not queue.queue.claim_table.errors
 
-    queue.queue.holder.errors.update({"all.q@a": words, "b.q@a": words})
+    queue.queue.claim_table.errors.update({"all.q@a": words, "b.q@a": words})
     step = queue.feed(ev.ErrorsCleared(instances=("all.q@a", "c.q@a"), actor="ann"))
     assert [each.errors for each in step.changes if isinstance(each, ch.PutErrors)] == [{"b.q@a": words}]
     assert [each.record.samples for each in step.changes if isinstance(each, ch.AddAudit)] == [("all.q@a",)]
@@ -111,12 +111,12 @@ def test_a_failure_of_the_queue_instance_closes_it_until_somebody_clears_it() ->
 
 def test_a_match_for_an_instance_that_was_closed_meanwhile_is_declined() -> None:
     queue = Driven()
-    queue.queue.holder.cell = 3
+    queue.queue.claim_table.cell = 3
     cluster = queue.submit(source(1))
-    queue.queue.holder.closed = frozenset(("all.q@a",))
+    queue.queue.claim_table.closed = frozenset(("all.q@a",))
     assert [each.claim_id for each in given(queue, task(queue)) if isinstance(each, ef.Decline)] == ["<a>#1"]
     assert queue.queue.book.clusters[cluster].is_idle(0)
-    queue.queue.holder.closed = frozenset(("all.q@b",))
+    queue.queue.claim_table.closed = frozenset(("all.q@b",))
     assert [each for each in given(queue, task(queue)) if isinstance(each, ef.AskForSlot)]
 
 

@@ -109,7 +109,7 @@ class Machine:
     def says(self, event: ev.RunBegan | ev.RunEnded | ev.ClaimLost) -> None:
         """The queue hears a word about a claim and its run."""
         self.said.append(event)
-        claim = self.queue.queue.holder.claims.get(event.claim_id)
+        claim = self.queue.queue.claim_table.claims.get(event.claim_id)
         run = event.run if isinstance(event, ev.RunEnded) else "" if claim is None else claim.run
         self.accounted += [(run, each) for each in records(self.queue, event)]
 
@@ -131,7 +131,7 @@ class Machine:
     def acts(self) -> None:
         """Something happens to one of the runs, or is said again."""
         what = self.rng.choice(["begins", "exit", "evict", "hold", "lost", "lost, and reported", "again", "again"])
-        claims = [each for each in self.queue.queue.holder.claims.values() if each.run]
+        claims = [each for each in self.queue.queue.claim_table.claims.values() if each.run]
         if what == "again":
             for event in self.rng.sample(self.said, min(len(self.said), 3)):
                 self.says(event)
@@ -161,7 +161,7 @@ def test_no_run_is_accounted_twice_whatever_a_machine_says_late_or_again(seed: i
         queue.now += 1
         if rng.random() < 0.03:
             queue.restart()
-            queue.queue.holder.cell = 3
+            queue.queue.claim_table.cell = 3
         machine.gives_a_slot()
         machine.acts()
         for job in [each for each in found.jobs.values() if each.status is JobStatus.HELD]:

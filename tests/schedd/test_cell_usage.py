@@ -21,7 +21,7 @@ ANN = Owner("ann", "p", "d")
 
 def queue_of_a_cell() -> Driven:
     queue = Driven()
-    queue.queue.holder.cell = 3
+    queue.queue.claim_table.cell = 3
     return queue
 
 
@@ -46,7 +46,7 @@ def measured(queue: Driven, job: Job, cpu: float, mem: float = 0.0) -> None:
 
 
 def used(queue: Driven) -> dict[Owner, dict[str, float]]:
-    return {owner: dict(used.total) for owner, used in queue.queue.holder.usage.by_owner.items()}
+    return {owner: dict(used.total) for owner, used in queue.queue.claim_table.usage.by_owner.items()}
 
 
 def test_a_job_is_charged_as_it_runs_and_at_its_end() -> None:
@@ -68,7 +68,7 @@ def test_a_job_is_charged_as_it_runs_and_at_its_end() -> None:
     )
     queue.feed(again)
     assert used(queue)[ANN]["cpu"] == 10.0
-    assert queue.disk.usage == queue.queue.holder.usage.by_owner
+    assert queue.disk.usage == queue.queue.claim_table.usage.by_owner
 
 
 def test_each_run_of_a_job_counts() -> None:
@@ -89,7 +89,7 @@ def test_whoever_is_killed_everything_counts_once(seed: int) -> None:
             queue.now += 10
             if chance.random() < 0.3:
                 queue.restart()
-                queue.queue.holder.cell = 3
+                queue.queue.claim_table.cell = 3
                 job = queue.job(cluster)
                 queue.feed(
                     ev.ClaimsHeard(node="a", known={job.claim_id: job.run}, unknown=(), serial=10**15, renew=False)
@@ -99,7 +99,7 @@ def test_whoever_is_killed_everything_counts_once(seed: int) -> None:
         queue.end(job, attributes=said(cpu + 1))
         total += cpu + 1
     assert used(queue)[ANN]["cpu"] == pytest.approx(total)
-    assert queue.disk.usage == queue.queue.holder.usage.by_owner
+    assert queue.disk.usage == queue.queue.claim_table.usage.by_owner
 
 
 def test_what_was_reserved_counts_where_the_cell_says_so() -> None:

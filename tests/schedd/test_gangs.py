@@ -23,12 +23,12 @@ class Gangs(Driven):
 
     def __init__(self) -> None:
         super().__init__()
-        self.queue.holder.cell = 3
+        self.queue.claim_table.cell = 3
         self.serial = 0
 
     def restart(self) -> None:
         super().restart()
-        self.queue.holder.cell = 3
+        self.queue.claim_table.cell = 3
 
     def give(self) -> list[ef.AskForSlot]:
         """Three slots for the first job that waits; what machines are asked."""
@@ -111,7 +111,7 @@ def test_a_gang_begins_once_it_has_all_claims_and_gives_them_back_together() -> 
     job = queue.job(cluster)
     queue.begun(job)
     assert given_back(list(queue.end(job).effects)) == {"<a>#1.1", "<b>#1.1", "<c>#1.1"}
-    assert not queue.queue.holder.claims
+    assert not queue.queue.claim_table.claims
     queue.check()
 
 
@@ -127,7 +127,7 @@ def test_a_refusal_gives_all_back_and_the_job_waits(refusing: int) -> None:
     assert {claim.partition(".")[0] for claim in given_back(effects)} == {
         each.claim_id for at, each in enumerate(asked) if at != refusing
     }
-    assert not queue.queue.holder.claims and not [each for each in effects if isinstance(each, ef.StartRun)]
+    assert not queue.queue.claim_table.claims and not [each for each in effects if isinstance(each, ef.StartRun)]
     job = queue.job(cluster)
     assert job.status is JobStatus.IDLE and not job.claim_id
     assert "busy" in job.text("lastrejmatchreason")
@@ -157,7 +157,7 @@ def test_a_job_that_does_not_want_its_claims_any_more_gives_them_back(action: ev
     queue.act(action, JobId(cluster, 0))
     effects = [effect for each in others for effect in queue.grant(each)]
     assert given_back(effects) == {"<a>#1.1", "<b>#1.1", "<c>#1.1"}
-    assert not queue.queue.holder.claims
+    assert not queue.queue.claim_table.claims
     queue.check()
 
 
@@ -172,7 +172,7 @@ def test_a_part_that_is_lost_ends_the_run_and_all_are_given_back() -> None:
     assert [each for each in queue.tick(ASK_AGAIN_S + 1) if isinstance(each, ef.EndRun)]
     job = queue.job(cluster)
     assert given_back(list(queue.end(job, "evict").effects)) == {"<a>#1.1", "<c>#1.1"}
-    assert job.status is JobStatus.IDLE and not queue.queue.holder.claims
+    assert job.status is JobStatus.IDLE and not queue.queue.claim_table.claims
     queue.check()
 
 
@@ -183,12 +183,12 @@ def test_a_queue_that_starts_again_has_all_claims_of_a_gang(lost: str | None) ->
     queue.begin(cluster)
     queue.restart()
     queue.check()
-    claims, job = queue.queue.holder.claims, queue.job(cluster)
+    claims, job = queue.queue.claim_table.claims, queue.job(cluster)
     assert {claim.id: claim.stage for claim in claims.values()} == dict.fromkeys(claims, Stage.UNSURE)
     for node in NODES:
         known = {claim.id: claim.run for claim in claims.values() if claim.node == node and claim.id != lost}
         unknown = tuple(claim for claim in claims if claim == lost and f"<{node}>" in claim)
-        queue.feed(ev.ClaimsHeard(node=node, known=known, unknown=unknown, serial=queue.queue.holder.asks))
+        queue.feed(ev.ClaimsHeard(node=node, known=known, unknown=unknown, serial=queue.queue.claim_table.asks))
         queue.check()
     match lost:
         case None:
@@ -201,7 +201,7 @@ def test_a_queue_that_starts_again_has_all_claims_of_a_gang(lost: str | None) ->
             assert len(claims) == 2
             assert [each for each in queue.ordered if isinstance(each, ef.EndRun)]
             queue.end(job, "evict")
-    assert not queue.queue.holder.claims
+    assert not queue.queue.claim_table.claims
     queue.check()
 
 
@@ -214,7 +214,7 @@ def test_a_queue_that_starts_again_between_a_loss_and_the_end_of_the_run_ends_it
     queue.ordered.clear()
     job = queue.job(cluster)
     known = {job.claim_id: job.run}
-    queue.feed(ev.ClaimsHeard(node="a", known=known, unknown=(), serial=queue.queue.holder.asks))
+    queue.feed(ev.ClaimsHeard(node="a", known=known, unknown=(), serial=queue.queue.claim_table.asks))
     (order,) = [each for each in queue.ordered if isinstance(each, ef.EndRun)]
     assert "no claim" in order.text
     queue.check()
@@ -229,7 +229,7 @@ def test_whatever_happens_no_claim_is_left_and_no_job_runs_on_a_part(seed: int) 
     runs: dict[str, str] = {}
     for _ in range(120):
         queue.ordered.clear()
-        claims = queue.queue.holder.claims
+        claims = queue.queue.claim_table.claims
         match dice.choice(
             ("give", "answer", "answer", "answer", "answer", "begin", "end", "lose", "act", "tick", "kill")
         ):
@@ -260,7 +260,7 @@ def test_whatever_happens_no_claim_is_left_and_no_job_runs_on_a_part(seed: int) 
         for order in queue.ordered:
             if isinstance(order, ef.StartRun):
                 assert order.node == NODES[0]
-                gang = queue.queue.holder.claims[order.claim_id].gang
+                gang = queue.queue.claim_table.claims[order.claim_id].gang
                 assert gang is not None and len(gang.claims) == len(NODES)
                 runs[order.claim_id] = order.run
             elif isinstance(order, ef.GiveBack):
@@ -269,12 +269,12 @@ def test_whatever_happens_no_claim_is_left_and_no_job_runs_on_a_part(seed: int) 
     for claim, run in runs.items():
         end(queue, claim, run, "exit")
     # A queue that has started again hears from the machines that they know nothing of its claims.
-    for claim_id, held in list(queue.queue.holder.claims.items()):
+    for claim_id, held in list(queue.queue.claim_table.claims.items()):
         if held.stage is Stage.UNSURE:
             queue.feed(ev.ClaimLost(claim_id=claim_id, reason="the machine does not know the claim"))
     for _ in range(12):
         queue.tick(ASK_AGAIN_S)
-    assert not queue.queue.holder.claims
+    assert not queue.queue.claim_table.claims
     queue.check()
 
 

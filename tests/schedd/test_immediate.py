@@ -18,7 +18,7 @@ class Cell(Driven):
 
     def __init__(self) -> None:
         super().__init__()
-        self.queue.holder.cell = 3
+        self.queue.claim_table.cell = 3
 
     @property
     def group(self) -> tuple[str, int]:

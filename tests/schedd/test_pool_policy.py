@@ -139,7 +139,7 @@ def test_no_job_begins_on_a_claim_that_came_under_another_policy() -> None:
     assert running(driven, cluster) == [0], "what runs goes on"
     ended(driven)
     assert running(driven, cluster) == []
-    assert not driven.queue.holder.claims
+    assert not driven.queue.claim_table.claims
 
 
 def test_a_policy_that_changes_while_a_machine_is_asked_counts_for_the_job_that_it_is_asked_for() -> None:
@@ -150,7 +150,7 @@ def test_a_policy_that_changes_while_a_machine_is_asked_counts_for_the_job_that_
     driven.feed(SignificantChanged(attributes=(), policy="0123"))
     driven.answer(asked)
     assert running(driven, cluster) == []
-    assert not driven.queue.holder.claims
+    assert not driven.queue.claim_table.claims
     assert driven.queue.book.waiting(), "it is offered again"
 
 

@@ -17,7 +17,7 @@ from roost.schedd import effects as ef
 from roost.schedd import events as ev
 from roost.schedd import noop
 from roost.schedd.changes import AppendLog
-from roost.schedd.holder import QueueSettings
+from roost.schedd.claim_table import QueueSettings
 from roost.schedd.identifiers import JobId
 from roost.schedd.idle import Autoclusters, IdleGroup
 from roost.schedd.limits import Limits, Present
@@ -157,7 +157,7 @@ def test_machines_change_neither_whose_a_job_is_nor_what() -> None:
 def test_an_answer_to_a_question_from_before_a_run_says_nothing_of_it() -> None:
     driven = Driven()
     job, claim_id, run = running(driven)
-    asked = driven.queue.holder.claims[claim_id].asked
+    asked = driven.queue.claim_table.claims[claim_id].asked
     driven.feed(ev.ClaimsHeard(node="a", known={claim_id: ""}, serial=asked))
     found = driven.queue.book.find(job)
     assert found is not None
@@ -205,7 +205,7 @@ def test_a_claim_outlasts_an_eviction_that_is_about_the_job_only(
     driven.feed(end)
     found = driven.queue.book.find(job)
     assert found is not None
-    assert (claim_id in driven.queue.holder.claims) is stays
+    assert (claim_id in driven.queue.claim_table.claims) is stays
     assert (found.status, found.claim_id) == ((JobStatus.RUNNING, claim_id) if stays else (JobStatus.IDLE, ""))
 
 
@@ -222,7 +222,7 @@ def test_a_claim_that_ends_with_its_job_is_given_back_and_not_tried_for_another(
     assert (other.status, other.whole("numshadowstarts")) == (
         (JobStatus.IDLE, 0) if closing else (JobStatus.RUNNING, 1)
     )
-    assert (claim_id in driven.queue.holder.claims) is not closing
+    assert (claim_id in driven.queue.claim_table.claims) is not closing
 
 
 def test_files_on_their_way_are_told_and_a_job_whose_output_is_moved_shows_it() -> None:
@@ -508,7 +508,7 @@ def test_jobs_are_counted_for_a_limit_only_where_it_may_be_exceeded() -> None:
             counted.append(len(list(clusters)))
             return super().count(clusters)
 
-    queue.holder.present = Counting()
+    queue.claim_table.present = Counting()
 
     def accepted(owner: str) -> bool:
         step = queue.step(ev.Submitted(clusters=(source(2),), owner=owner, reply_to="r"), 1.0)
@@ -523,7 +523,7 @@ def test_jobs_are_counted_for_a_limit_only_where_it_may_be_exceeded() -> None:
 
 def limited(**limits: Any) -> Driven:
     driven = Driven()
-    driven.queue.holder.settings = replace(driven.queue.holder.settings, limits=Limits(**limits))
+    driven.queue.claim_table.settings = replace(driven.queue.claim_table.settings, limits=Limits(**limits))
     return driven
 
 
@@ -536,12 +536,14 @@ def test_no_more_jobs_run_than_the_limit_and_the_next_follows_as_one_ends() -> N
     driven.submit(source(5))
     while asked := driven.match():
         driven.answer(asked)
-    assert driven.queue.holder.is_full
-    assert running_jobs(driven) == 2 and len(driven.queue.holder.claims) == 2
+    assert driven.queue.claim_table.is_full
+    assert running_jobs(driven) == 2 and len(driven.queue.claim_table.claims) == 2
     assert not driven.queue.offered(driven.now), "nothing is asked for"
     driven.end(driven.job(1))
-    assert running_jobs(driven) == 2 and len(driven.queue.holder.claims) == 2, "the next job runs on the same claim"
-    claim = next(iter(driven.queue.holder.claims.values()))
+    assert running_jobs(driven) == 2 and len(driven.queue.claim_table.claims) == 2, (
+        "the next job runs on the same claim"
+    )
+    claim = next(iter(driven.queue.claim_table.claims.values()))
     step = driven.queue.step(ev.ClaimLost(claim_id=claim.id, reason="gone"), driven.now)
     assert ef.OfferJobs(left=(("slot1@a", "<a>#..."),)) in step.effects and driven.queue.offered(driven.now)
 
@@ -556,7 +558,7 @@ def test_a_claim_is_used_again_for_what_the_matchmaker_has_counted(first: str, s
     driven.start()
     driven.submit(source(1, **({"ConcurrencyLimits": second} if second else {})))
     driven.end(driven.job(1))
-    assert running_jobs(driven) == len(driven.queue.holder.claims) == int(reused)
+    assert running_jobs(driven) == len(driven.queue.claim_table.claims) == int(reused)
     driven.check()
 
 
@@ -566,7 +568,7 @@ def test_a_limit_that_is_lowered_is_reached_as_jobs_end() -> None:
     for _ in range(3):
         driven.start()
     assert running_jobs(driven) == 3
-    driven.queue.holder.settings = replace(driven.queue.holder.settings, limits=Limits(running_max=1))
+    driven.queue.claim_table.settings = replace(driven.queue.claim_table.settings, limits=Limits(running_max=1))
     for proc in range(3):
         driven.end(driven.job(1, proc))
     assert running_jobs(driven) == 1
@@ -661,7 +663,7 @@ def test_a_job_says_what_its_slot_gave_it_and_forgets_what_an_earlier_one_gave()
     job = driven.queue.book.find(job_id)
     assert job is not None
     assert (job.ad.get("MemoryProvisioned"), job.ad.get("CpusProvisioned")) == (1000, None)
-    claim = driven.queue.holder.claims[claim_id]
+    claim = driven.queue.claim_table.claims[claim_id]
     resources = {"MachineResources": "Cpus Memory Swap GPUs", "Cpus": 2, "Memory": 500, "Swap": 9, "GPUs": 1}
     slot = ClassAd({**resources, "AssignedGPUs": "GPU-1"})
     first = provisioned(job.ad, slot)
@@ -685,20 +687,20 @@ def test_jobs_that_machines_refuse_over_and_over_are_offered_less_and_less_often
         asked = driven.match()
         assert asked is not None
         driven.answer(asked, refusal="no")
-        pause = driven.queue.holder.pauses.of(number, driven.now)
+        pause = driven.queue.claim_table.pauses.of(number, driven.now)
         pauses.append(0.0 if pause is None else pause.until - driven.now)
         driven.now += 2 * MISS_GAP_S
         if pause is not None:
             driven.feed(ev.Ticked())
-            driven.queue.holder.pauses.missed(JobId(number, 0), driven.now)
+            driven.queue.claim_table.pauses.missed(JobId(number, 0), driven.now)
             assert not driven.queue.offered(driven.now)
             driven.now = pause.until
             assert any(isinstance(each, ef.OfferJobs) for each in driven.queue.step(ev.Ticked(), driven.now).effects)
     assert pauses == [0.0] * FREE_TRIES + [1.0, 2.0, 4.0, 8.0, 16.0, PAUSE_S_MAX, PAUSE_S_MAX]
     driven.start()
     assert driven.queue.counts()["running"] == 1
-    driven.queue.holder.pauses.missed(JobId(number, 0), driven.now)
-    assert driven.queue.holder.pauses.of(number, driven.now) is None
+    driven.queue.claim_table.pauses.missed(JobId(number, 0), driven.now)
+    assert driven.queue.claim_table.pauses.of(number, driven.now) is None
     driven.check()
 
 
@@ -725,7 +727,7 @@ def test_a_run_that_ends_before_its_program_ran_counts_as_a_miss(lost: bool) -> 
         else:
             driven.end(job, "evict", started=False, text="the machine could not start it")
         driven.now += 2 * MISS_GAP_S
-    assert driven.queue.holder.pauses.of(number, driven.now) is not None
+    assert driven.queue.claim_table.pauses.of(number, driven.now) is not None
     if lost:
         ad = driven.job(number).ad
         assert str(ad.eval("LastRejMatchReason")).endswith(" ended the claim: owner present")
@@ -829,7 +831,7 @@ def test_the_administrator_names_the_attributes_that_tell_jobs_apart() -> None:
 
     def autoclusters(*significant: str, **settings: Any) -> list[str]:
         """Those that are offered, by the colour and size of a job of each."""
-        queue.holder.settings = QueueSettings(name="q", **settings)
+        queue.claim_table.settings = QueueSettings(name="q", **settings)
         queue.step(ev.SignificantChanged(attributes=significant, policy=None), 2.0)
         queue.step(ev.Ticked(), 3.0)
         samples = [queue.book.autoclusters.sample(each.autocluster) for each in queue.offered(4.0)["ann"]]

@@ -242,7 +242,7 @@ class QueueMachine(RuleBasedStateMachine):
             soundness.check_restart(self.queue, self.disk, self.world.engine.now)
         self.world.checker.check_all()
         assert self.world.checker.problems == []
-        for claim in list(self.queue.holder.claims.values()):
+        for claim in list(self.queue.claim_table.claims.values()):
             if claim.stage is Stage.RUNNING:
                 self.old_news_changes_nothing(claim)
 
@@ -282,11 +282,11 @@ class QueueMachine(RuleBasedStateMachine):
                 # Some cannot be helped: what they need of a machine is nowhere.
                 hopeless = self.world.engine.now > since + 1500
                 self.act(ev.Action.REMOVE if hopeless else ev.Action.RELEASE, *held)
-            if not self.queue.book.clusters and not self.queue.holder.claims and not self.busy():
+            if not self.queue.book.clusters and not self.queue.claim_table.claims and not self.busy():
                 break
         self.all_agrees()
         assert not self.queue.book.clusters, f"left: {list(map(str, self.queue.book.ids()))}"
-        assert not self.queue.holder.claims
+        assert not self.queue.claim_table.claims
         assert not self.busy(), "a claim that nobody holds"
 
     def busy(self) -> list[str]:

@@ -55,7 +55,7 @@ def test_fields_that_set_jobs_apart_plan_each_by_its_own() -> None:
 
 def test_the_hours_are_those_of_the_queues_time_zone() -> None:
     driven = Driven()
-    driven.queue.holder.settings = replace(driven.queue.holder.settings, zone=ZoneInfo("Asia/Kolkata"))
+    driven.queue.claim_table.settings = replace(driven.queue.claim_table.settings, zone=ZoneInfo("Asia/Kolkata"))
     number = driven.submit(hourly())
     assert ad(driven, number)["DeferralTime"] == NEXT_HOUR - 1800
 
@@ -84,7 +84,9 @@ def test_a_job_that_ends_within_its_window_does_not_start_again_for_the_same_tim
     driven.now = NEXT_HOUR + 5.0
     driven.end(job)
     assert ad(driven, number)["DeferralTime"] == NEXT_HOUR + 3600
-    assert job.status is JobStatus.IDLE and not [claim for claim in driven.queue.holder.claims.values() if claim.run]
+    assert job.status is JobStatus.IDLE and not [
+        claim for claim in driven.queue.claim_table.claims.values() if claim.run
+    ]
 
 
 @pytest.mark.parametrize("window_s", [0, 90])

@@ -12,8 +12,8 @@ from roost.classad import ClassAd
 from roost.model.audit import AuditKind, AuditRecord, some
 from roost.schedd.book import Job
 from roost.schedd.changes import AddAudit, PutErrors
+from roost.schedd.claim_table import ClaimTable
 from roost.schedd.events import ErrorsCleared, RunEnded
-from roost.schedd.holder import Holder
 from roost.schedd.work import Work
 
 #: Codes of failures that are the queue instance's: before and in prolog, epilog, start and stop of the parallel
@@ -21,7 +21,7 @@ from roost.schedd.work import Work
 FAILURES: Final = (7, 8, 9, 10, 11, 12, 13, 14, 15)
 
 
-def note_error(work: Work, holder: Holder, job: Job, event: RunEnded) -> None:
+def note_error(work: Work, claim_table: ClaimTable, job: Job, event: RunEnded) -> None:
     """A run has ended: its queue instance may be in error now."""
     reason = event.attributes.get("CellErrorReason")
     if not reason or event.attributes.get("CellFailed") not in FAILURES:
@@ -32,8 +32,8 @@ def note_error(work: Work, holder: Holder, job: Job, event: RunEnded) -> None:
     instance = str(task.get("Instance", ""))
     queue, _, host = instance.partition("@")
     words = f"queue {queue} marked QERROR as result of job {job.id.cluster}'s failure at host {host}: {reason}"
-    holder.errors[instance] = words
-    work.changes.append(PutErrors(errors=dict(holder.errors)))
+    claim_table.errors[instance] = words
+    work.changes.append(PutErrors(errors=dict(claim_table.errors)))
     record = AuditRecord(
         id=f"cell-error/{event.run}", kind=AuditKind.COMMAND, at=work.now, until=work.now, machine=event.node,
         job=str(job.id), reason=words, samples=some([instance]),
@@ -42,12 +42,12 @@ def note_error(work: Work, holder: Holder, job: Job, event: RunEnded) -> None:
     work.offer()
 
 
-def clear_errors(work: Work, holder: Holder, event: ErrorsCleared) -> None:
+def clear_errors(work: Work, claim_table: ClaimTable, event: ErrorsCleared) -> None:
     """An administrator says that instances are well again."""
-    cleared = [name for name in event.instances if holder.errors.pop(name, None) is not None]
+    cleared = [name for name in event.instances if claim_table.errors.pop(name, None) is not None]
     if not cleared:
         return
-    work.changes.append(PutErrors(errors=dict(holder.errors)))
+    work.changes.append(PutErrors(errors=dict(claim_table.errors)))
     record = AuditRecord(
         id=f"cell-cleared/{event.actor}/{work.now:.6f}", kind=AuditKind.COMMAND, at=work.now, until=work.now,
         actor=event.actor, reason="error state cleared", count=len(cleared), samples=some(cleared),

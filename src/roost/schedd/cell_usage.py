@@ -14,19 +14,19 @@ from roost.model.cell_requests import TASK
 from roost.model.cell_usage import CHARGED, MEMORY, NAMES, Owner
 from roost.schedd.book import Job
 from roost.schedd.changes import AddAudit, ClearUsage, PutUsage
+from roost.schedd.claim_table import ClaimTable
 from roost.schedd.events import UsageCleared, UsageRuled
-from roost.schedd.holder import Holder
 from roost.schedd.work import Work
 
 _GIB = 2**30
 
 
-def charge(work: Work, holder: Holder, job: Job, run: str, at: float, said: ClassAd) -> None:
+def charge(work: Work, claim_table: ClaimTable, job: Job, run: str, at: float, said: ClassAd) -> None:
     """Charge the account of a job with what its present run has used until `at`, of which `said` tells."""
-    task = job.ad.get(TASK) if holder.cell else None
+    task = job.ad.get(TASK) if claim_table.cell else None
     if not isinstance(task, ClassAd):
         return
-    accounts = holder.usage
+    accounts = claim_table.usage
     used = _reserved(job, task, min(at, work.now)) if accounts.rules.reserved else _measured(said)
     factors = _factors(task)
     used = {name: amount * factors.get(name, 1.0) for name, amount in used.items()}
@@ -68,9 +68,9 @@ def _number(ad: object, name: str) -> float:
     return float(value) if isinstance(value, int | float) else 0.0
 
 
-def clear_usage(work: Work, holder: Holder, event: UsageCleared) -> None:
+def clear_usage(work: Work, claim_table: ClaimTable, event: UsageCleared) -> None:
     """An administrator forgets what was used; jobs that run are charged with what they use from now on."""
-    count = holder.usage.clear()
+    count = claim_table.usage.clear()
     work.changes.append(ClearUsage())
     record = AuditRecord(
         id=f"cell-usage/{event.actor}/{work.now:.6f}", kind=AuditKind.COMMAND, at=work.now, until=work.now,
@@ -80,8 +80,8 @@ def clear_usage(work: Work, holder: Holder, event: UsageCleared) -> None:
     work.offer(later=True)
 
 
-def rule_usage(work: Work, holder: Holder, event: UsageRuled) -> None:
+def rule_usage(work: Work, claim_table: ClaimTable, event: UsageRuled) -> None:
     """The cell says anew how usage decays."""
-    if holder.usage.use(event.rules, work.now) and holder.usage.by_owner:
-        work.changes.append(PutUsage(accounts=dict(holder.usage.by_owner)))
+    if claim_table.usage.use(event.rules, work.now) and claim_table.usage.by_owner:
+        work.changes.append(PutUsage(accounts=dict(claim_table.usage.by_owner)))
     work.offer(later=True)

@@ -21,12 +21,12 @@ from roost.model.codes import HoldCode, VacateCode
 from roost.schedd.admission import JOB_CHARS_MAX, size_of
 from roost.schedd.book import GROUPS, NAME_CHARS_MAX, Book, Following, Job, not_plain, submitter_of
 from roost.schedd.cell_accounting import account_deleted
+from roost.schedd.claim_table import ClaimTable
 from roost.schedd.crontab import KEYS
 from roost.schedd.decisions import Ruling
 from roost.schedd.effects import EndRun, Reply, StandStill
 from roost.schedd.event_log import log
 from roost.schedd.events import Acted, Action
-from roost.schedd.holder import Holder
 from roost.schedd.identifiers import JobId
 from roost.schedd.job_transitions import On
 from roost.schedd.mass_removal import FEWEST, remove_together
@@ -51,7 +51,7 @@ _KINDS: Final = {
 }
 
 
-def acted(work: Work, holder: Holder, event: Acted) -> None:
+def acted(work: Work, claim_table: ClaimTable, event: Acted) -> None:
     """Do what was asked for to every job that it can be done to."""
     work.request = event.request
     counts: Counter[str] = Counter()
@@ -61,19 +61,19 @@ def acted(work: Work, holder: Holder, event: Acted) -> None:
     if event.action is Action.REMOVE and len(jobs) >= FEWEST:
 
         def may(owner: str) -> bool:
-            return event.superuser or event.user == owner or event.user in holder.settings.superusers
+            return event.superuser or event.user == owner or event.user in claim_table.settings.superusers
 
         done, jobs = remove_together(work, jobs, _removal(event), done_ruling, may)
         counts.update({"ok": done} if done else {})
-    change = _change(work.book, holder, event) if event.action in (Action.EDIT, Action.NOTE) else None
+    change = _change(work.book, claim_table, event) if event.action in (Action.EDIT, Action.NOTE) else None
     for name in jobs:
         job = work.book.find(name)
         if job is None:
             result = ABSENT
-        elif not (event.superuser or event.user == job.owner or event.user in holder.settings.superusers):
+        elif not (event.superuser or event.user == job.owner or event.user in claim_table.settings.superusers):
             result = _DENIED
         else:
-            result = _one(work, holder, job, event) if change is None else _edit(work, job, change)
+            result = _one(work, claim_table, job, event) if change is None else _edit(work, job, change)
         counts[result or "ok"] += 1
         if job is not None and result in ("", _DENIED):
             work.decided(job, denied_ruling if result else done_ruling)
@@ -93,33 +93,33 @@ def _ruling(event: Acted, effect: Effect) -> Ruling:
     return Ruling(kind=kind, effect=effect, actor=event.user, reason=said)
 
 
-def _one(work: Work, holder: Holder, job: Job, event: Acted) -> str:
+def _one(work: Work, claim_table: ClaimTable, job: Job, event: Acted) -> str:
     """Act upon one job; "" if it was done, else why not."""
     match event.action:
         case Action.HOLD:
-            return _hold(work, holder, job, event)
+            return _hold(work, claim_table, job, event)
         case Action.RELEASE:
             return _release(work, job, event)
         case Action.REMOVE:
-            return _remove(work, holder, job, event)
+            return _remove(work, claim_table, job, event)
         case Action.REMOVE_AT_ONCE:
             if job.status is JobStatus.COMPLETED:
                 leave_at_last(work, job)
                 return ""
             if job.status is not JobStatus.REMOVED:
                 remove(work, job, On.REMOVE_COMMAND, event.reason or f"via roost rm -x (by user {event.user})")
-            _end_run(work, holder, job, "remove", VacateCode.JOB_REMOVED, "removed", hard=True)
+            _end_run(work, claim_table, job, "remove", VacateCode.JOB_REMOVED, "removed", hard=True)
             account_deleted(work, job)
-            holder.let_go(job)
+            claim_table.let_go(job)
             job.claim_id = job.run = ""
             leave_removed(work, job, stays=False)
         case Action.SUSPEND | Action.CONTINUE:
-            return _stand_still(work, holder, job, event.action is Action.SUSPEND)
+            return _stand_still(work, claim_table, job, event.action is Action.SUSPEND)
         case Action.VACATE | Action.VACATE_FAST:
             if job.status not in ON_MACHINE:
                 return _WRONG
             hard = event.action is Action.VACATE_FAST
-            _end_run(work, holder, job, "evict", VacateCode.USER_VACATE_JOB, event.reason or "vacated", hard=hard)
+            _end_run(work, claim_table, job, "evict", VacateCode.USER_VACATE_JOB, event.reason or "vacated", hard=hard)
     return ""
 
 
@@ -154,7 +154,7 @@ def _release(work: Work, job: Job, event: Acted) -> str:
     return ""
 
 
-def _hold(work: Work, holder: Holder, job: Job, event: Acted) -> str:
+def _hold(work: Work, claim_table: ClaimTable, job: Job, event: Acted) -> str:
     letters = event.attributes.get(HELD)
     if job.status is JobStatus.HELD and isinstance(letters, str):
         _hold_by(work, job, "".join(letter for letter in HOLDS if letter in holds_of(job) + letters))
@@ -172,13 +172,13 @@ def _hold(work: Work, holder: Holder, job: Job, event: Acted) -> str:
     hold(work, job, On.HOLD_COMMAND, code=HoldCode.USER_REQUEST, subcode=number, text=text, tell=not on_machine)
     if isinstance(letters, str):
         _hold_by(work, job, letters)
-    holder.let_go(job)
+    claim_table.let_go(job)
     if on_machine:
-        _end_run(work, holder, job, "hold", HoldCode.USER_REQUEST, text, subcode=number)
+        _end_run(work, claim_table, job, "hold", HoldCode.USER_REQUEST, text, subcode=number)
     return ""
 
 
-def _remove(work: Work, holder: Holder, job: Job, event: Acted) -> str:
+def _remove(work: Work, claim_table: ClaimTable, job: Job, event: Acted) -> str:
     if job.status is JobStatus.REMOVED:
         return _DONE
     if job.status is JobStatus.COMPLETED:
@@ -186,19 +186,19 @@ def _remove(work: Work, holder: Holder, job: Job, event: Acted) -> str:
         return ""
     text = _removal(event)
     begin_following(work, job)
-    take_away(work, holder, job, text)
+    take_away(work, claim_table, job, text)
     if job.id in work.book.following:
-        follow(work, holder)
+        follow(work, claim_table)
     return ""
 
 
-def take_away(work: Work, holder: Holder, job: Job, text: str) -> None:
+def take_away(work: Work, claim_table: ClaimTable, job: Job, text: str) -> None:
     """Remove a job, and end its run."""
     remove(work, job, On.REMOVE_COMMAND, text)
-    holder.let_go(job)
+    claim_table.let_go(job)
     if job.run:
-        hard = not leaves_gracefully(holder, job)
-        _end_run(work, holder, job, "remove", VacateCode.JOB_REMOVED, text, hard=hard)
+        hard = not leaves_gracefully(claim_table, job)
+        _end_run(work, claim_table, job, "remove", VacateCode.JOB_REMOVED, text, hard=hard)
     else:
         leave_removed(work, job)
 
@@ -220,7 +220,7 @@ def begin_following(work: Work, job: Job) -> None:
     work.book.following[job.id] = Following(wanted, clusters[::-1])
 
 
-def follow(work: Work, holder: Holder) -> None:
+def follow(work: Work, claim_table: ClaimTable) -> None:
     """Look at some more jobs, and remove those that are to go with a removed one."""
     first, following = next(iter(work.book.following.items()))
     job = work.book.find(first)
@@ -235,7 +235,7 @@ def follow(work: Work, holder: Holder) -> None:
         following.proc += 1
         leaves = cluster.status(proc) in (JobStatus.GONE, JobStatus.REMOVED, JobStatus.COMPLETED)
         if not leaves and cluster.ad_of(proc).eval_expr(following.wanted) is True:
-            take_away(work, holder, cluster.job(proc), job.text("removereason"))
+            take_away(work, claim_table, cluster.job(proc), job.text("removereason"))
     if job is None or not following.clusters:
         del work.book.following[first]
         if job is not None and job.status is JobStatus.REMOVED and not job.run:
@@ -243,10 +243,18 @@ def follow(work: Work, holder: Holder) -> None:
 
 
 def _end_run(
-    work: Work, holder: Holder, job: Job, ending: str, code: int, text: str, *, subcode: int = 0, hard: bool = False
+    work: Work,
+    claim_table: ClaimTable,
+    job: Job,
+    ending: str,
+    code: int,
+    text: str,
+    *,
+    subcode: int = 0,
+    hard: bool = False,
 ) -> None:
     """Have the run of a job ended, if it has one."""
-    claim = holder.claims.get(job.claim_id)
+    claim = claim_table.claims.get(job.claim_id)
     if job.run and claim is not None:
         work.order(
             EndRun(
@@ -263,8 +271,8 @@ def _end_run(
         )
 
 
-def _stand_still(work: Work, holder: Holder, job: Job, still: bool) -> str:
-    claim = holder.claims.get(job.claim_id)
+def _stand_still(work: Work, claim_table: ClaimTable, job: Job, still: bool) -> str:
+    claim = claim_table.claims.get(job.claim_id)
     wanted = JobStatus.RUNNING if still else JobStatus.SUSPENDED
     if job.status is not wanted or claim is None:
         return _WRONG
@@ -293,8 +301,8 @@ class _Change:
     told: bool = True
 
 
-def _change(book: Book, holder: Holder, event: Acted) -> _Change:
-    given, settings = event.attributes, holder.settings
+def _change(book: Book, claim_table: ClaimTable, event: Acted) -> _Change:
+    given, settings = event.attributes, claim_table.settings
     names = frozenset(fold(name) for name in given)
     if names & (IMMUTABLE | settings.immutable):
         return _Change(refusal="immutable")
@@ -307,7 +315,7 @@ def _change(book: Book, holder: Holder, event: Acted) -> _Change:
     if "accountinggroup" in names:
         named = given.copy()
         named["User"] = f"{event.user}@{settings.uid_domain}" if settings.uid_domain else event.user
-        if not holder.present.takes_names(book, event.user, {submitter_of(named)}):
+        if not claim_table.present.takes_names(book, event.user, {submitter_of(named)}):
             return _Change(refusal="too-many-groups")
     if "jobprio" in names:
         number = priority(given.cell("jobprio"))

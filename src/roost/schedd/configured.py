@@ -10,7 +10,7 @@ from roost.classad.values import fold
 from roost.config import Code, Config, Diagnostic
 from roost.config.in_force import in_force
 from roost.schedd.admission import admission
-from roost.schedd.holder import QueueSettings
+from roost.schedd.claim_table import QueueSettings
 from roost.schedd.job_policy import SystemPolicy
 from roost.schedd.job_policy_config import system_policy
 from roost.schedd.limits import Limits

@@ -16,16 +16,16 @@ from __future__ import annotations
 from roost.classad import ClassAd
 from roost.model.codes import VacateCode
 from roost.schedd.book import Job
+from roost.schedd.claim_table import ClaimTable
 from roost.schedd.claim_transitions import ClaimOn, move_claim
 from roost.schedd.claims import Gang, HeldClaim, Stage
 from roost.schedd.effects import EndRun, GiveBack
 from roost.schedd.events import MatchGiven
-from roost.schedd.holder import Holder
 from roost.schedd.status import JobStatus
 from roost.schedd.work import Work
 
 
-def form(work: Work, holder: Holder, master: HeldClaim, event: MatchGiven, job: Job) -> None:
+def form(work: Work, claim_table: ClaimTable, master: HeldClaim, event: MatchGiven, job: Job) -> None:
     """Make a gang of the claim of the master and of those of the other parts of a match, if there are any."""
     if not event.parts:
         return
@@ -43,13 +43,13 @@ def form(work: Work, holder: Holder, master: HeldClaim, event: MatchGiven, job: 
             job=job.id,
             wanted_at=work.now,
             heard_at=work.now,
-            alive_s=holder.settings.alive_interval_s,
+            alive_s=claim_table.settings.alive_interval_s,
             alive_at=work.now,
             gang=gang,
         )
         gang.claims.append(claim)
-        holder.claims[claim.id] = claim
-        holder.nodes[claim.node] = None
+        claim_table.claims[claim.id] = claim
+        claim_table.nodes[claim.node] = None
 
 
 def begun(work: Work, gang: Gang, job: Job) -> None:
@@ -64,9 +64,9 @@ def begun(work: Work, gang: Gang, job: Job) -> None:
             work.keep(claim)
 
 
-def release(work: Work, holder: Holder, claim: HeldClaim) -> None:
+def release(work: Work, claim_table: ClaimTable, claim: HeldClaim) -> None:
     """End a claim from this side, in whatever stage it is."""
-    holder.claims.pop(claim.id, None)
+    claim_table.claims.pop(claim.id, None)
     if claim.stage is Stage.ASKED:
         move_claim(claim, ClaimOn.LOST)
         work.drop(claim)
@@ -76,7 +76,7 @@ def release(work: Work, holder: Holder, claim: HeldClaim) -> None:
     work.order(GiveBack(node=claim.node, claim_id=claim.id))
 
 
-def left(work: Work, holder: Holder, claim: HeldClaim, why: str) -> None:
+def left(work: Work, claim_table: ClaimTable, claim: HeldClaim, why: str) -> None:
     """A claim is over: of a gang, either the run ends, or all other claims are given back and the job waits again."""
     gang = claim.gang
     if gang is None:
@@ -89,13 +89,13 @@ def left(work: Work, holder: Holder, claim: HeldClaim, why: str) -> None:
         return
     for other in gang.claims:
         other.gang, other.job, other.run = None, None, ""
-        release(work, holder, other)
+        release(work, claim_table, other)
     gang.claims.clear()
     job = work.book.find(gang.job)
     if job is not None and job.claim_id == gang.master.id and not job.run:
         job.claim_id = ""
         work.set(job, LastRejMatchTime=int(work.now), LastRejMatchReason=f"{claim.slot}: {why}")
-        holder.pauses.missed(job.id, work.now)
+        claim_table.pauses.missed(job.id, work.now)
         back_to_idle(work, job)
 
 
@@ -121,26 +121,26 @@ def back_to_idle(work: Work, job: Job) -> None:
         work.offer()
 
 
-def restore(work: Work, holder: Holder, kept: list[HeldClaim]) -> None:
+def restore(work: Work, claim_table: ClaimTable, kept: list[HeldClaim]) -> None:
     """Form the gangs anew from claims that were kept: those with runs are in force, `kept` are without one.
 
     A claim whose job is not running is no longer wanted. A gang that lacks a claim has lost it.
     """
-    for claim in [each for each in holder.claims.values() if each.run and each.job is not None]:
+    for claim in [each for each in claim_table.claims.values() if each.run and each.job is not None]:
         job = None if claim.job is None else work.book.find(claim.job)
         task = None if job is None else job.ad.get("CellTask")
         if job is not None and isinstance(task, ClassAd) and task.get("Parts", 1) > 1:
             claim.gang = Gang(job=job.id, master=claim, claims=[claim])
     for claim in kept:
         job = None if claim.job is None else work.book.find(claim.job)
-        master = None if job is None else holder.claims.get(job.claim_id)
+        master = None if job is None else claim_table.claims.get(job.claim_id)
         if job is None or master is None or master.gang is None:
             claim.job, claim.unwanted = None, True
             continue
         claim.unwanted, claim.confirmed, claim.gang = False, True, master.gang
         claim.keep_within(job.whole("jobleaseduration"))
         master.gang.claims.append(claim)
-    for claim in holder.claims.values():
+    for claim in claim_table.claims.values():
         gang = claim.gang
         if gang is not None and gang.master is claim and len(gang.claims) < _parts(work, gang):
             gang.broken = "the queue that started again has no claim on it"

@@ -11,7 +11,7 @@ from typing import Final
 
 from roost.model.cell_requests import IMMEDIATE, NEXT_ON_MACHINE
 from roost.schedd.book import Cluster
-from roost.schedd.holder import Holder
+from roost.schedd.claim_table import ClaimTable
 from roost.schedd.status import JobStatus
 from roost.schedd.work import Work
 
@@ -19,7 +19,7 @@ from roost.schedd.work import Work
 REASON: Final = "the job was to start immediately, and could not be scheduled"
 
 
-def remove_refused(work: Work, holder: Holder, autocluster: int, text: str) -> None:
+def remove_refused(work: Work, claim_table: ClaimTable, autocluster: int, text: str) -> None:
     """The matchmaker has refused the jobs of an autocluster: those that wait for nothing leave."""
     book = work.book
     if autocluster not in book.autoclusters or text == NEXT_ON_MACHINE:
@@ -33,7 +33,7 @@ def remove_refused(work: Work, holder: Holder, autocluster: int, text: str) -> N
         if group.autocluster == autocluster and _never_started(book.clusters[group.cluster])
     }
     for number in sorted(refused):
-        _remove(work, holder, book.clusters[number])
+        _remove(work, claim_table, book.clusters[number])
 
 
 def _never_started(cluster: Cluster) -> bool:
@@ -44,9 +44,9 @@ def _never_started(cluster: Cluster) -> bool:
     )
 
 
-def _remove(work: Work, holder: Holder, cluster: Cluster) -> None:
+def _remove(work: Work, claim_table: ClaimTable, cluster: Cluster) -> None:
     from roost.schedd.commands import take_away
 
     for proc in list(cluster.procs()):
         if cluster.status(proc) not in (JobStatus.REMOVED, JobStatus.COMPLETED):
-            take_away(work, holder, cluster.job(proc), REASON)
+            take_away(work, claim_table, cluster.job(proc), REASON)

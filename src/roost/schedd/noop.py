@@ -13,8 +13,8 @@ from roost.classad.ad import MISSING
 from roost.classad.allowance import EXPRESSION_STEPS, UNLIMITED, Allowance
 from roost.classad.values import fold
 from roost.schedd.book import Book, Cluster, Job
+from roost.schedd.claim_table import ClaimTable
 from roost.schedd.events import RunEnded
-from roost.schedd.holder import Holder
 from roost.schedd.outcome import at_exit
 from roost.schedd.work import Work
 
@@ -36,7 +36,7 @@ def expect_noops(book: Book, cluster: Cluster) -> None:
     book.untried[cluster.number] = 0
 
 
-def finish_woken(work: Work, holder: Holder) -> None:
+def finish_woken(work: Work, claim_table: ClaimTable) -> None:
     """End those jobs that have become idle, and are to be done without being run."""
     woken, work.book.woken = work.book.woken, {}
     with Allowance(UNLIMITED, EXPRESSION_STEPS):
@@ -44,10 +44,10 @@ def finish_woken(work: Work, holder: Holder) -> None:
             cluster = work.book.clusters.get(job.cluster)
             # Those of a cluster that is looked at anyway have their work.
             if cluster is not None and work.book.untried.get(job.cluster, cluster.count) > job.proc:
-                _finish(work, holder, cluster, job.proc)
+                _finish(work, claim_table, cluster, job.proc)
 
 
-def finish_noops(work: Work, holder: Holder) -> None:
+def finish_noops(work: Work, claim_table: ClaimTable) -> None:
     """Look at some more jobs of clusters that are new, and end those that are to be done without being run."""
     number, first = next(iter(work.book.untried.items()))
     # Clusters take turns.
@@ -57,7 +57,7 @@ def finish_noops(work: Work, holder: Holder) -> None:
     end = min(first + JOBS_A_STEP, cluster.count)
     with Allowance(UNLIMITED, EXPRESSION_STEPS) as allowance:
         while first < end and allowance.left > UNLIMITED - STEPS_A_STEP:
-            _finish(work, holder, cluster, first)
+            _finish(work, claim_table, cluster, first)
             first += 1
     if first < cluster.count:
         work.book.untried[number] = first
@@ -66,9 +66,9 @@ def finish_noops(work: Work, holder: Holder) -> None:
         work.offer()
 
 
-def _finish(work: Work, holder: Holder, cluster: Cluster, proc: int) -> None:
+def _finish(work: Work, claim_table: ClaimTable, cluster: Cluster, proc: int) -> None:
     if cluster.is_idle(proc) and cluster.ad_of(proc).eval("IsNoopJob", None, work.world) is True:
-        at_exit(work, holder.system_policy, cluster.job(proc), _end(work, cluster.job(proc)))
+        at_exit(work, claim_table.system_policy, cluster.job(proc), _end(work, cluster.job(proc)))
 
 
 def _end(work: Work, job: Job) -> RunEnded:

@@ -12,10 +12,10 @@ from roost.classad.allowance import EXPRESSION_STEPS, UNLIMITED, Allowance
 from roost.model.codes import VacateCode
 from roost.schedd.book import Cluster, Job
 from roost.schedd.changes import AddAudit
+from roost.schedd.claim_table import ClaimTable
 from roost.schedd.claims import ALIVES_A_LEASE, HeldClaim, Stage
 from roost.schedd.effects import AskAgain, EndRun, GiveBack, SayAlive
 from roost.schedd.events import ClaimLost, ClaimsHeard
-from roost.schedd.holder import Holder
 from roost.schedd.job_policy import Occasion, Outcome, Verdict, decide
 from roost.schedd.job_transitions import On
 from roost.schedd.outcome import carry_out, hold, leave_at_last, leave_removed, note_verdict, remove
@@ -62,69 +62,69 @@ class Clock:
         self.resume: dict[str, tuple[int, int]] = {}
 
 
-def tick(work: Work, holder: Holder, clock: Clock) -> None:
+def tick(work: Work, claim_table: ClaimTable, clock: Clock) -> None:
     """Do what is due."""
-    settings = holder.settings
-    if holder.pauses.ended(work.book.clusters, work.now):
+    settings = claim_table.settings
+    if claim_table.pauses.ended(work.book.clusters, work.now):
         work.offer()
     if work.now - clock.ticked_at > _PAUSE_S:
         # This machine slept, and could not have received anything.
-        for claim in holder.claims.values():
+        for claim in claim_table.claims.values():
             claim.heard_at = work.now
     clock.ticked_at = work.now
-    work.changes.extend(AddAudit(record=each) for each in holder.vetoes.due(work.now))
+    work.changes.extend(AddAudit(record=each) for each in claim_table.vetoes.due(work.now))
     look(work)
-    _say_alive(work, holder)
-    _ask_the_quiet(work, holder)
+    _say_alive(work, claim_table)
+    _ask_the_quiet(work, claim_table)
     if work.now - clock.asked_at >= ASK_AGAIN_S:
         clock.asked_at = work.now
-        _ask_again(work, holder)
-        _give_up(work, holder)
+        _ask_again(work, claim_table)
+        _give_up(work, claim_table)
     if work.now - clock.policy_at >= settings.periodic_interval_s:
         clock.policy_at = work.now
         if clock.round is None:
             clock.round = Round(work.book.clusters, clock.resume)
-    go_on(work, holder, clock)
+    go_on(work, claim_table, clock)
 
 
-def _say_alive(work: Work, holder: Holder) -> None:
+def _say_alive(work: Work, claim_table: ClaimTable) -> None:
     """Send the signs of life that are due: each claim has its own interval."""
-    held = (each for each in holder.claims.values() if each.stage in _HELD)
-    _say_alive_of(work, holder, [each for each in held if work.now - each.alive_at >= each.alive_s])
+    held = (each for each in claim_table.claims.values() if each.stage in _HELD)
+    _say_alive_of(work, claim_table, [each for each in held if work.now - each.alive_at >= each.alive_s])
 
 
-def answer_alive(work: Work, holder: Holder, event: ClaimsHeard) -> None:
+def answer_alive(work: Work, claim_table: ClaimTable, event: ClaimsHeard) -> None:
     """A machine asks for signs of life before leases end."""
-    known = (holder.claims.get(claim_id) for claim_id in event.known)
-    _say_alive_of(work, holder, [each for each in known if each is not None and each.stage in _HELD])
+    known = (claim_table.claims.get(claim_id) for claim_id in event.known)
+    _say_alive_of(work, claim_table, [each for each in known if each is not None and each.stage in _HELD])
 
 
-def _say_alive_of(work: Work, holder: Holder, claims: list[HeldClaim]) -> None:
+def _say_alive_of(work: Work, claim_table: ClaimTable, claims: list[HeldClaim]) -> None:
     nodes: dict[str, list[str]] = {}
     for claim in claims:
         claim.alive_at = work.now
         nodes.setdefault(claim.node, []).append(claim.id)
     if not nodes:
         return
-    holder.asks += 1
+    claim_table.asks += 1
     for node, ids in nodes.items():
-        work.order(SayAlive(node=node, claim_ids=tuple(ids), serial=holder.asks))
+        work.order(SayAlive(node=node, claim_ids=tuple(ids), serial=claim_table.asks))
 
 
-def _ask_again(work: Work, holder: Holder) -> None:
+def _ask_again(work: Work, claim_table: ClaimTable) -> None:
     """Say again what machines have not answered: any message may be lost."""
-    claims = holder.claims.values()
-    ask_about_claims(work, holder, {claim.node for claim in claims if claim.stage is Stage.UNSURE})
+    claims = claim_table.claims.values()
+    ask_about_claims(work, claim_table, {claim.node for claim in claims if claim.stage is Stage.UNSURE})
     for claim in claims:
-        end_again(work, holder, claim)
+        end_again(work, claim_table, claim)
 
 
-def _ask_the_quiet(work: Work, holder: Holder) -> None:
+def _ask_the_quiet(work: Work, claim_table: ClaimTable) -> None:
     """Ask machines that have not answered to the asking for a slot or the start of a run."""
-    claims = list(holder.claims.values())
+    claims = list(claim_table.claims.values())
     _say_alive_of(
         work,
-        holder,
+        claim_table,
         [
             each
             for each in claims
@@ -136,10 +136,10 @@ def _ask_the_quiet(work: Work, holder: Holder) -> None:
         # One whose slot has first to get rid of its job may take long, and is asked less and less often.
         patience_s = QUIET_S * 2 ** min(claim.askings - 1, _LESS_OFTEN)
         if claim.stage is Stage.ASKED and work.now - claim.asked_at >= patience_s:
-            _ask_for_slot_again(work, holder, claim)
+            _ask_for_slot_again(work, claim_table, claim)
 
 
-def _ask_for_slot_again(work: Work, holder: Holder, claim: HeldClaim) -> None:
+def _ask_for_slot_again(work: Work, claim_table: ClaimTable, claim: HeldClaim) -> None:
     """Repeat a request; one whose job does not want the slot any more is withdrawn.
 
     The request may wait for another job to leave, which is spared if the withdrawal arrives in time.
@@ -148,55 +148,57 @@ def _ask_for_slot_again(work: Work, holder: Holder, claim: HeldClaim) -> None:
     if job is not None and job.status is JobStatus.IDLE:
         ask_for_slot(work, claim, job)
     else:
-        _withdraw(work, holder, claim, "the job no longer wants the slot")
+        _withdraw(work, claim_table, claim, "the job no longer wants the slot")
 
 
-def _withdraw(work: Work, holder: Holder, claim: HeldClaim, reason: str, code: int = 0) -> None:
+def _withdraw(work: Work, claim_table: ClaimTable, claim: HeldClaim, reason: str, code: int = 0) -> None:
     """Give up a claim, and tell the machine so in case that it hears."""
-    claim_lost(work, holder, ClaimLost(claim_id=claim.id, reason=reason, code=code))
+    claim_lost(work, claim_table, ClaimLost(claim_id=claim.id, reason=reason, code=code))
     work.order(GiveBack(node=claim.node, claim_id=claim.id))
 
 
-def ask_about_claims(work: Work, holder: Holder, nodes: Iterable[str]) -> None:
+def ask_about_claims(work: Work, claim_table: ClaimTable, nodes: Iterable[str]) -> None:
     """Ask machines what became of the claims on them; they give up all that are not named."""
-    holder.asks += 1
-    known = holder.by_node()
+    claim_table.asks += 1
+    known = claim_table.by_node()
     for node in sorted(nodes):
-        work.order(AskAgain(node=node, claims=known.get(node, {}), serial=holder.asks))
+        work.order(AskAgain(node=node, claims=known.get(node, {}), serial=claim_table.asks))
 
 
-def bus_came_back(work: Work, holder: Holder) -> None:
+def bus_came_back(work: Work, claim_table: ClaimTable) -> None:
     """Anything said to or by machines lately may be lost."""
-    for claim in list(holder.claims.values()):
+    for claim in list(claim_table.claims.values()):
         if claim.stage is Stage.ASKED:
-            _ask_for_slot_again(work, holder, claim)
-    ask_about_claims(work, holder, holder.nodes.keys() | {claim.node for claim in holder.claims.values()})
+            _ask_for_slot_again(work, claim_table, claim)
+    ask_about_claims(
+        work, claim_table, claim_table.nodes.keys() | {claim.node for claim in claim_table.claims.values()}
+    )
 
 
-def _give_up(work: Work, holder: Holder) -> None:
+def _give_up(work: Work, claim_table: ClaimTable) -> None:
     """Claims of machines that are not heard of any more."""
-    for claim in list(holder.claims.values()):
+    for claim in list(claim_table.claims.values()):
         silent_s = work.now - claim.heard_at
         if claim.stage is Stage.ASKED:
             if silent_s > _ANSWER_S:
-                _withdraw(work, holder, claim, "the machine does not answer")
+                _withdraw(work, claim_table, claim, "the machine does not answer")
             elif claim.gang is not None and work.now - claim.wanted_at > ASK_AGAIN_S:
                 # Other machines may have granted theirs, which stand idle meanwhile.
-                _withdraw(work, holder, claim, "not all slots of the parallel job were granted in time")
-            elif work.now - claim.wanted_at > holder.settings.request_timeout_s:
-                _withdraw(work, holder, claim, "the slot was not free within REQUEST_CLAIM_TIMEOUT")
+                _withdraw(work, claim_table, claim, "not all slots of the parallel job were granted in time")
+            elif work.now - claim.wanted_at > claim_table.settings.request_timeout_s:
+                _withdraw(work, claim_table, claim, "the slot was not free within REQUEST_CLAIM_TIMEOUT")
         elif claim.stage is Stage.OVER:
             # It went with another one of its job.
             continue
         elif claim.stage is Stage.IDLE:
             if claim.idle_since is not None and work.now - claim.idle_since > ASK_AGAIN_S:
-                give_back(work, holder, claim)
-        elif silent_s > _lease_s(work, holder, claim):
+                give_back(work, claim_table, claim)
+        elif silent_s > _lease_s(work, claim_table, claim):
             code = int(VacateCode.RECONNECT_FAILED)
-            _withdraw(work, holder, claim, "the machine has not been heard of", code)
+            _withdraw(work, claim_table, claim, "the machine has not been heard of", code)
 
 
-def _lease_s(work: Work, holder: Holder, claim: HeldClaim) -> float:
+def _lease_s(work: Work, claim_table: ClaimTable, claim: HeldClaim) -> float:
     """How long a machine may be silent: as long as it keeps the claim without a sign of life.
 
     A lease that is shorter than the interval between signs of life lasts until the machine has missed as many of them
@@ -208,13 +210,13 @@ def _lease_s(work: Work, holder: Holder, claim: HeldClaim) -> float:
     lease_s = job.whole("jobleaseduration")
     if lease_s > 0:
         return max(float(lease_s), ALIVES_A_LEASE * claim.alive_s)
-    return holder.settings.alives_missed_max * claim.alive_s
+    return claim_table.settings.alives_missed_max * claim.alive_s
 
 
 # -- policy ----------------------------------------------------------------------------------------------------
 
 
-def go_on(work: Work, holder: Holder, clock: Clock) -> None:
+def go_on(work: Work, claim_table: ClaimTable, clock: Clock) -> None:
     """Look at the policies of some more jobs, where a look at all of them is under way."""
     if clock.round is None:
         return
@@ -222,16 +224,16 @@ def go_on(work: Work, holder: Holder, clock: Clock) -> None:
         for _ in range(JOBS_A_STEP):
             if allowance.left < UNLIMITED - STEPS_A_STEP:
                 return
-            found = clock.round.next(work.book, holder.system_policy.judges_periodically)
+            found = clock.round.next(work.book, claim_table.system_policy.judges_periodically)
             if found is None:
                 clock.round = None
                 return
             before = allowance.left
-            _look_at(work, holder, *found)
+            _look_at(work, claim_table, *found)
             clock.round.spent(found[0], before - allowance.left)
 
 
-def _look_at(work: Work, holder: Holder, cluster: Cluster, proc: int) -> None:
+def _look_at(work: Work, claim_table: ClaimTable, cluster: Cluster, proc: int) -> None:
     """Do what a job's policy wants; one that is done or removed stays as long as it wants to."""
     status = cluster.status(proc)
     if status is JobStatus.COMPLETED:
@@ -241,26 +243,26 @@ def _look_at(work: Work, holder: Holder, cluster: Cluster, proc: int) -> None:
     elif status is JobStatus.REMOVED and not cluster.job(proc).run:
         leave_removed(work, cluster.job(proc))
         return
-    if status in _JUDGED and (holder.system_policy.judges_periodically or has_policy(cluster, proc)):
-        _judge_one(work, holder, cluster, proc)
+    if status in _JUDGED and (claim_table.system_policy.judges_periodically or has_policy(cluster, proc)):
+        _judge_one(work, claim_table, cluster, proc)
 
 
-def _judge_one(work: Work, holder: Holder, cluster: Cluster, proc: int) -> None:
-    verdict = decide(cluster.ad_of(proc), holder.system_policy, work.world, Occasion.PERIODIC)
+def _judge_one(work: Work, claim_table: ClaimTable, cluster: Cluster, proc: int) -> None:
+    verdict = decide(cluster.ad_of(proc), claim_table.system_policy, work.world, Occasion.PERIODIC)
     if verdict.outcome is Outcome.STAY:
         return
     job = cluster.job(proc)
     if job.run:
-        _on_machine(work, holder, job, verdict)
+        _on_machine(work, claim_table, job, verdict)
     else:
         carry_out(work, job, verdict)
         if job.status is not JobStatus.IDLE:
-            holder.let_go(job)
+            claim_table.let_go(job)
 
 
-def _on_machine(work: Work, holder: Holder, job: Job, verdict: Verdict) -> None:
+def _on_machine(work: Work, claim_table: ClaimTable, job: Job, verdict: Verdict) -> None:
     """Policy says something of a job that has still to leave its machine."""
-    claim = holder.claims.get(job.claim_id)
+    claim = claim_table.claims.get(job.claim_id)
     if claim is None:
         return
     ending = "evict"

@@ -24,6 +24,7 @@ from roost.schedd.book import Book, Cluster, JobSource, held_at_submit, submitte
 from roost.schedd.cell_errors import clear_errors
 from roost.schedd.cell_usage import clear_usage, rule_usage
 from roost.schedd.changes import Change, PutClaim, PutCluster, PutJob
+from roost.schedd.claim_table import ClaimTable, QueueSettings
 from roost.schedd.claim_transitions import ClaimOn, move_claim
 from roost.schedd.claims import HeldClaim, Stage
 from roost.schedd.effects import Effect, GiveBack, Reply
@@ -53,7 +54,6 @@ from roost.schedd.events import (
     UsageRuled,
     WentOn,
 )
-from roost.schedd.holder import Holder, QueueSettings
 from roost.schedd.identifiers import JobId
 from roost.schedd.idle import IdleGroup
 from roost.schedd.immediate import remove_refused
@@ -95,7 +95,7 @@ class Queue:
 
     def __init__(self, settings: QueueSettings, now: float) -> None:
         self.book = Book()
-        self.holder = Holder(settings)
+        self.claim_table = ClaimTable(settings)
         #: Autocluster to why it got no slot in the last cycle.
         self.rejections: dict[int, str] = {}
         #: What the matchmaker said last that matching depends on, as a digest; "" for nothing.
@@ -105,7 +105,7 @@ class Queue:
         #: The changes of steps are stored; a simulation in which no queue dies does not store them.
         self.kept = True
         # Higher than any that an earlier run of the daemon came to.
-        self.holder.asks = self.holder.usage.serial = int(now * 1000)
+        self.claim_table.asks = self.claim_table.usage.serial = int(now * 1000)
 
     # -- what was kept -------------------------------------------------------------------------------
 
@@ -161,15 +161,15 @@ class Queue:
 
     def step(self, event: Event, now: float) -> Step:
         """What `event`, at `now` (epoch s), leads to."""
-        settings = self.holder.settings
+        settings = self.claim_table.settings
         work = Work(self.book, now, settings.in_force, settings.zone, settings.user_maps)
         self._handle(work, event)
         if work.unplanned:
             recurring.hold_unplanned(work)
         if self.book.noops:
-            finish_woken(work, self.holder)
-        if self.holder.is_full and (work.dropped or isinstance(event, Ticked)) and self.holder.places(now):
-            self.holder.is_full = False
+            finish_woken(work, self.claim_table)
+        if self.claim_table.is_full and (work.dropped or isinstance(event, Ticked)) and self.claim_table.places(now):
+            self.claim_table.is_full = False
             work.offer()
         work.finish(kept=self.kept)
         return _step(changes=tuple(work.changes), effects=tuple(work.effects), transitions=tuple(work.transitions))
@@ -179,54 +179,54 @@ class Queue:
             case Submitted():
                 self._submitted(work, event)
             case Acted():
-                commands.acted(work, self.holder, event)
+                commands.acted(work, self.claim_table, event)
             case MatchGiven():
-                runs.match_given(work, self.holder, event)
+                runs.match_given(work, self.claim_table, event)
             case MatchRefused(autocluster=autocluster, text=text):
                 self.rejections[autocluster] = text
                 if text == KEPT_OUT:
                     self._kept_out(autocluster)
-                remove_refused(work, self.holder, autocluster, text)
+                remove_refused(work, self.claim_table, autocluster, text)
             case ClaimAnswered():
-                runs.claim_answered(work, self.holder, event)
+                runs.claim_answered(work, self.claim_table, event)
             case RunRefused():
-                runs.run_refused(work, self.holder, event)
+                runs.run_refused(work, self.claim_table, event)
             case RunBegan():
-                runs.run_began(work, self.holder, event)
+                runs.run_began(work, self.claim_table, event)
             case RunStoodStill():
                 run_news.run_stood_still(work, event)
             case FilesMoved():
-                run_news.files_moved(work, self.holder, event)
+                run_news.files_moved(work, self.claim_table, event)
             case RunSaved():
                 run_news.run_saved(work, event)
             case RunMeasured():
-                run_news.run_measured(work, self.holder, event)
+                run_news.run_measured(work, self.claim_table, event)
             case RunEnded():
-                runs.run_ended(work, self.holder, event)
+                runs.run_ended(work, self.claim_table, event)
             case ClaimLost():
-                runs.claim_lost(work, self.holder, event)
+                runs.claim_lost(work, self.claim_table, event)
             case ClaimsHeard():
                 self._heard(work, event)
             case LogRefused():
-                log_refused(work, self.holder, event)
+                log_refused(work, self.claim_table, event)
             case SignificantChanged(attributes=attributes, policy=policy):
-                self.holder.pool_policy = policy
+                self.claim_table.pool_policy = policy
                 self._significant(work, attributes)
             case ErrorsCleared():
-                clear_errors(work, self.holder, event)
+                clear_errors(work, self.claim_table, event)
             case UsageCleared():
-                clear_usage(work, self.holder, event)
+                clear_usage(work, self.claim_table, event)
             case UsageRuled():
-                rule_usage(work, self.holder, event)
+                rule_usage(work, self.claim_table, event)
             case BusCameBack():
-                periodic.bus_came_back(work, self.holder)
+                periodic.bus_came_back(work, self.claim_table)
             case Ticked():
                 # The administrator may have named other attributes.
                 self._tell_apart(work)
-                periodic.tick(work, self.holder, self.clock)
+                periodic.tick(work, self.claim_table, self.clock)
                 self._go_on(work)
             case WentOn():
-                periodic.go_on(work, self.holder, self.clock)
+                periodic.go_on(work, self.claim_table, self.clock)
                 self._go_on(work)
             case Started(claims=claims):
                 self._started(work, claims)
@@ -236,18 +236,18 @@ class Queue:
     def _go_on(self, work: Work) -> None:
         place_some(work)
         tell_more(work)
-        hold_some(work, self.holder)
+        hold_some(work, self.claim_table)
         if self.book.untried:
-            finish_noops(work, self.holder)
+            finish_noops(work, self.claim_table)
         if self.book.following:
-            commands.follow(work, self.holder)
+            commands.follow(work, self.claim_table)
 
     # -- submission ----------------------------------------------------------------------------------
 
     def _submitted(self, work: Work, event: Submitted) -> None:
         jobs = sum(each.count for each in event.clusters)
-        limits, clusters = self.holder.settings.limits, self.book.clusters.values()
-        exceeded = limits.refusal(self.holder.present, clusters, event.owner, jobs)
+        limits, clusters = self.claim_table.settings.limits, self.book.clusters.values()
+        exceeded = limits.refusal(self.claim_table.present, clusters, event.owner, jobs)
         if exceeded:
             self._refuse(work, event, exceeded)
             return
@@ -268,7 +268,7 @@ class Queue:
 
     def _admitted(self, work: Work, event: Submitted) -> list[tuple[Cluster, list[str]]]:
         """The clusters as the administrator's rules have changed them, with warnings. Raises NotAdmitted."""
-        rules = self.holder.settings.admission
+        rules = self.claim_table.settings.admission
         found: list[tuple[Cluster, list[str]]] = []
         for source in event.clusters:
             if source.count:
@@ -277,7 +277,7 @@ class Queue:
                 check_description(cluster)
                 check_size(cluster)
                 names = check_groups(cluster)
-                if not self.holder.present.takes_names(self.book, cluster.owner, names):
+                if not self.claim_table.present.takes_names(self.book, cluster.owner, names):
                     text = f"jobs of {cluster.owner} would be in more than {NAMES_MAX} accounting groups"
                     remedy = "Submit them in fewer groups, or after other jobs have ended."
                     raise NotAdmitted("AccountingGroup", text, remedy)
@@ -291,7 +291,7 @@ class Queue:
 
     def _cluster(self, source: JobSource, event: Submitted, number: int, now: int) -> Cluster:
         """A cluster that is not in the queue yet."""
-        settings, owner = self.holder.settings, event.owner
+        settings, owner = self.claim_table.settings, event.owner
         source = source.for_cluster(number)
         ad = source.common.copy()
         for key in settings.secure.intersection(ad.cells):
@@ -338,7 +338,7 @@ class Queue:
         tell_first(work, cluster)
         if has_noops(cluster):
             expect_noops(self.book, cluster)
-            finish_noops(work, self.holder)
+            finish_noops(work, self.claim_table)
 
     # -- claims after a pause ------------------------------------------------------------------------
 
@@ -361,17 +361,17 @@ class Queue:
                 run=kept.run if job is not None else "",
                 heard_at=work.now,
                 unwanted=job is None,
-                alive_s=self.holder.settings.alive_interval_s,
+                alive_s=self.claim_table.settings.alive_interval_s,
                 alive_at=work.now,
             )
-            self.holder.claims[claim.id] = claim
+            self.claim_table.claims[claim.id] = claim
             if job is not None:
                 job.claim_id, job.run = claim.id, kept.run
                 claim.keep_within(job.whole("jobleaseduration"))
             elif kept.job is not None and not kept.run:
                 claim.job = kept.job
                 parts.append(claim)
-        gangs.restore(work, self.holder, parts)
+        gangs.restore(work, self.claim_table, parts)
         for cluster in self.book.clusters.values():
             # Those that run by a crontab are planned anew, perhaps in another time zone.
             self.book.index(cluster, plans=recurring.recurs(self.book, cluster))
@@ -387,12 +387,12 @@ class Queue:
         place_some(work)
         for each in filter(has_noops, self.book.clusters.values()):
             expect_noops(self.book, each)
-        periodic.ask_about_claims(work, self.holder, {claim.node for claim in self.holder.claims.values()})
+        periodic.ask_about_claims(work, self.claim_table, {claim.node for claim in self.claim_table.claims.values()})
         work.offer()
 
     def _heard(self, work: Work, event: ClaimsHeard) -> None:
         for claim_id, run in event.known.items():
-            claim = self.holder.claims.get(claim_id)
+            claim = self.claim_table.claims.get(claim_id)
             if claim is None:
                 # The word that it was given back is lost, or under way.
                 work.order(GiveBack(node=event.node, claim_id=claim_id))
@@ -406,20 +406,20 @@ class Queue:
                 claim.confirmed = claim.confirmed or bool(run)
                 if claim.stage is Stage.UNSURE:
                     move_claim(claim, ClaimOn.CONFIRMED)
-                    runs.end_again(work, self.holder, claim)
-            elif event.serial > claim.asked and (run or not runs.start_again(work, self.holder, claim)):
+                    runs.end_again(work, self.claim_table, claim)
+            elif event.serial > claim.asked and (run or not runs.start_again(work, self.claim_table, claim)):
                 # An answer to a question from before the run says nothing of it.
                 self._stale(work, claim)
         if event.renew:
-            periodic.answer_alive(work, self.holder, event)
+            periodic.answer_alive(work, self.claim_table, event)
         for claim_id in event.unknown:
             runs.claim_lost(
-                work, self.holder, ClaimLost(claim_id=claim_id, reason="the machine does not know the claim")
+                work, self.claim_table, ClaimLost(claim_id=claim_id, reason="the machine does not know the claim")
             )
 
     def _stale(self, work: Work, claim: HeldClaim) -> None:
         """A claim whose run is not the one that was kept: whatever was on it is over."""
-        runs.claim_lost(work, self.holder, ClaimLost(claim_id=claim.id, reason="the run is no longer known"))
+        runs.claim_lost(work, self.claim_table, ClaimLost(claim_id=claim.id, reason="the run is no longer known"))
         work.order(GiveBack(node=claim.node, claim_id=claim.id))
 
     def _significant(self, work: Work, attributes: tuple[str, ...]) -> None:
@@ -432,7 +432,7 @@ class Queue:
 
     def _tell_apart(self, work: Work) -> None:
         """Tell jobs apart by what the matchmaker said last, or by what the administrator says instead."""
-        settings = self.holder.settings
+        settings = self.claim_table.settings
         found = settings.significant or self.told_significant
         if not self.book.autoclusters.use((*found, *settings.significant_too)):
             return
@@ -447,8 +447,8 @@ class Queue:
         if autocluster not in self.book.autoclusters:
             return
         submitter = submitter_of(self.book.autoclusters.sample(autocluster))
-        for claim in self.holder.claims.values():
-            if claim.submitter == submitter and not self.holder.is_local(claim.node):
+        for claim in self.claim_table.claims.values():
+            if claim.submitter == submitter and not self.claim_table.is_local(claim.node):
                 claim.unwanted = True
 
     def take_back(self, changes: Iterable[Change]) -> None:
@@ -462,9 +462,9 @@ class Queue:
     def offered(self, now: float, *, local: bool = False) -> dict[str, list[IdleGroup]]:
         """Submitter to the groups of idle jobs that a slot is wanted for: those without a pause, while there may be
         more claims."""
-        if not local and not self.holder.places(now):
+        if not local and not self.claim_table.places(now):
             return {}
-        pauses, waiting = self.holder.pauses, self.book.waiting(local=local)
+        pauses, waiting = self.claim_table.pauses, self.book.waiting(local=local)
         if not pauses:
             return waiting
         found = {

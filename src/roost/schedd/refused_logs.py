@@ -12,9 +12,9 @@ from typing import Final
 
 from roost.model.audit import AuditKind
 from roost.schedd.book import Book, Cluster, Job
+from roost.schedd.claim_table import ClaimTable
 from roost.schedd.decisions import Ruling
 from roost.schedd.events import LogRefused
-from roost.schedd.holder import Holder
 from roost.schedd.job_transitions import On
 from roost.schedd.outcome import hold
 from roost.schedd.status import JobStatus
@@ -24,13 +24,13 @@ from roost.schedd.work import Work
 JOBS_A_STEP: Final = 200
 
 
-def log_refused(work: Work, holder: Holder, event: LogRefused) -> None:
+def log_refused(work: Work, claim_table: ClaimTable, event: LogRefused) -> None:
     """Hold what is idle and tells that log of itself. The log is told nothing of it."""
     work.book.refused[event.owner, event.path] = event, _idle(work.book, event)
-    hold_some(work, holder)
+    hold_some(work, claim_table)
 
 
-def hold_some(work: Work, holder: Holder) -> None:
+def hold_some(work: Work, claim_table: ClaimTable) -> None:
     """Hold some more jobs; logs take turns."""
     refused = work.book.refused
     key = next(iter(refused), None)
@@ -42,7 +42,7 @@ def hold_some(work: Work, holder: Holder) -> None:
         count += 1
         hold(work, job, On.HOLD_QUEUE, code=event.code, subcode=event.subcode, text=event.text, tell=False)
         work.decided(job, Ruling(kind=AuditKind.HOLD, reason=event.text))
-        holder.let_go(job)
+        claim_table.let_go(job)
     if count == JOBS_A_STEP:
         refused[key] = event, jobs
 

@@ -11,9 +11,9 @@ from roost.classad import ClassAd
 from roost.classad.values import fold
 from roost.schedd.book import GROUPS, Job
 from roost.schedd.cell_usage import charge
+from roost.schedd.claim_table import ClaimTable
 from roost.schedd.event_log import log
 from roost.schedd.events import FilesMoved, RunMeasured, RunSaved, RunStoodStill
-from roost.schedd.holder import Holder
 from roost.schedd.identifiers import JobId
 from roost.schedd.job_transitions import On
 from roost.schedd.owned import COUNTED, IMMUTABLE
@@ -45,8 +45,8 @@ def present(work: Work, run: str, claim_id: str) -> Job | None:
     return job if job is not None and job.run == run and job.claim_id == claim_id else None
 
 
-def address(holder: Holder, job: Job) -> str:
-    claim = holder.claims.get(job.claim_id)
+def address(claim_table: ClaimTable, job: Job) -> str:
+    claim = claim_table.claims.get(job.claim_id)
     return "" if claim is None else f"<{claim.node}>"
 
 
@@ -73,13 +73,13 @@ def count_suspension(work: Work, job: Job, at: int) -> None:
         work.set(job, LastSuspensionTime=0)
 
 
-def files_moved(work: Work, holder: Holder, event: FilesMoved) -> None:
+def files_moved(work: Work, claim_table: ClaimTable, event: FilesMoved) -> None:
     """Files of a job are on their way, or there. A job whose output is moved while it is on the machine shows it."""
     job, stage = present(work, event.run, event.claim_id), _STAGES.get(event.stage)
     if job is None or stage is None:
         return
     started = stage in (log.TransferStage.INPUT_STARTED, log.TransferStage.OUTPUT_STARTED)
-    work.log(job, log.FileTransfer(stage=stage, host=address(holder, job) if started else ""))
+    work.log(job, log.FileTransfer(stage=stage, host=address(claim_table, job) if started else ""))
     if stage is log.TransferStage.OUTPUT_STARTED and job.status is JobStatus.RUNNING:
         work.move(job, On.OUTPUT_BEGAN)
     elif stage is log.TransferStage.OUTPUT_FINISHED and job.status is JobStatus.TRANSFERRING_OUTPUT:
@@ -102,14 +102,14 @@ def count_checkpoints(work: Work, job: Job, of_run: int, at: float) -> None:
         work.log(job, log.Checkpointed.of)
 
 
-def run_measured(work: Work, holder: Holder, event: RunMeasured) -> None:
+def run_measured(work: Work, claim_table: ClaimTable, event: RunMeasured) -> None:
     """New figures of a running job."""
     job = present(work, event.run, event.claim_id)
     if job is None:
         return
     before = job.whole("imagesize")
     take_over(job, event.attributes)
-    charge(work, holder, job, event.run, event.at, event.attributes)
+    charge(work, claim_table, job, event.run, event.at, event.attributes)
     work.touch(job)
     if job.whole("imagesize") > before * _GROWTH:
         work.log(

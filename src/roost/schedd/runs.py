@@ -24,6 +24,7 @@ from roost.schedd.book import Job
 from roost.schedd.cell_accounting import account_end, account_lost, with_tasks
 from roost.schedd.cell_errors import note_error
 from roost.schedd.cell_usage import charge
+from roost.schedd.claim_table import ClaimTable
 from roost.schedd.claim_transitions import ClaimOn, move_claim
 from roost.schedd.claims import Gang, HeldClaim, Stage
 from roost.schedd.crontab import has_crontab
@@ -39,7 +40,6 @@ from roost.schedd.events import (
     RunRefused,
 )
 from roost.schedd.gangs import back_to_idle
-from roost.schedd.holder import Holder
 from roost.schedd.job_policy import raised_memory
 from roost.schedd.job_transitions import On
 from roost.schedd.local import is_local
@@ -71,19 +71,19 @@ _OF_START: Final = (
 # -- getting a claim -----------------------------------------------------------------------------------------
 
 
-def match_given(work: Work, holder: Holder, event: MatchGiven) -> None:
+def match_given(work: Work, claim_table: ClaimTable, event: MatchGiven) -> None:
     """Ask for the slot, and for all others of a parallel job, in the name of the next job that it is for."""
-    if event.claim_id in holder.claims:
+    if event.claim_id in claim_table.claims:
         return
-    beside = holder.is_local(event.node)
-    full = not beside and not holder.places(work.now)
-    full = full or any(holder.is_of_other_cell(each.node, each.task, work.now) for each in event.slots)
+    beside = claim_table.is_local(event.node)
+    full = not beside and not claim_table.places(work.now)
+    full = full or any(claim_table.is_of_other_cell(each.node, each.task, work.now) for each in event.slots)
     job = None if full else work.book.take_idle(event.submitter, event.autocluster, local=beside)
     if job is None:
         _decline(work, event)
         work.offer()
         return
-    if any(_forbidden(work, holder, job.ad, each.slot_ad, event.submitter) for each in event.slots):
+    if any(_forbidden(work, claim_table, job.ad, each.slot_ad, event.submitter) for each in event.slots):
         # Its autocluster was judged by other attributes than the pool's policy asks for now.
         _decline(work, event)
         back_to_idle(work, job)
@@ -100,17 +100,17 @@ def match_given(work: Work, holder: Holder, event: MatchGiven) -> None:
         job=job.id,
         wanted_at=work.now,
         heard_at=work.now,
-        alive_s=holder.settings.alive_interval_s,
+        alive_s=claim_table.settings.alive_interval_s,
         alive_at=work.now,
     )
-    holder.claims[claim.id] = claim
-    holder.nodes[claim.node] = None
+    claim_table.claims[claim.id] = claim
+    claim_table.nodes[claim.node] = None
     job.claim_id = claim.id
     if not beside:
-        holder.starts.asked(holder.settings.limits, work.now)
+        claim_table.starts.asked(claim_table.settings.limits, work.now)
     # Nothing has to be kept of a question: it is forgotten in a crash, and whatever the machine grants is given back
     # as soon as it names the claim. What is kept is the run. So the machine is asked without waiting for the disk.
-    gangs.form(work, holder, claim, event, job)
+    gangs.form(work, claim_table, claim, event, job)
     for each in [claim] if claim.gang is None else claim.gang.claims:
         ask_for_slot(work, each, job)
     work.offer()
@@ -135,81 +135,81 @@ def ask_for_slot(work: Work, claim: HeldClaim, job: Job) -> None:
     work.order(AskForSlot(node=claim.node, slot=claim.slot, claim_id=claim.id, job_ad=ad, reply_to=claim.id))
 
 
-def claim_answered(work: Work, holder: Holder, event: ClaimAnswered) -> None:
+def claim_answered(work: Work, claim_table: ClaimTable, event: ClaimAnswered) -> None:
     """The slot is ours, or it is not."""
-    claim = holder.claims.get(event.asked_id)
+    claim = claim_table.claims.get(event.asked_id)
     if claim is None or claim.stage is not Stage.ASKED:
         granted = event.claim_id or event.asked_id
-        if event.accepted and granted not in holder.claims:
+        if event.accepted and granted not in claim_table.claims:
             # Nothing waits for it any longer.
             work.order(GiveBack(node=event.node, claim_id=granted))
         return
     if not event.accepted:
         move_claim(claim, ClaimOn.REFUSED)
         job = _detached(work, claim)
-        del holder.claims[claim.id]
+        del claim_table.claims[claim.id]
         work.drop(claim)
-        gangs.left(work, holder, claim, event.refusal or "claim refused")
+        gangs.left(work, claim_table, claim, event.refusal or "claim refused")
         if job is not None:
             _reject(work, job, event.refusal or "claim refused")
-            holder.pauses.missed(job.id, work.now)
+            claim_table.pauses.missed(job.id, work.now)
             back_to_idle(work, job)
         return
-    _granted(work, holder, claim, event)
+    _granted(work, claim_table, claim, event)
     if claim.gang is not None:
         if claim.gang.is_granted:
-            _begin_gang(work, holder, claim.gang)
+            _begin_gang(work, claim_table, claim.gang)
         return
     job = _detached(work, claim)
-    if job is not None and not _permitted(work, holder, job, claim):
+    if job is not None and not _permitted(work, claim_table, job, claim):
         back_to_idle(work, job)
         job = None
     if job is not None:
         work.set(job, LastMatchTime=int(work.now))
-    if job is None or job.status is not JobStatus.IDLE or not start_run(work, holder, claim, job):
-        next_job(work, holder, claim)
+    if job is None or job.status is not JobStatus.IDLE or not start_run(work, claim_table, claim, job):
+        next_job(work, claim_table, claim)
 
 
-def _granted(work: Work, holder: Holder, claim: HeldClaim, event: ClaimAnswered) -> None:
+def _granted(work: Work, claim_table: ClaimTable, claim: HeldClaim, event: ClaimAnswered) -> None:
     """The slot is ours; it may be a part that was cut for the job, with a claim of its own."""
     move_claim(claim, ClaimOn.GRANTED)
     if event.claim_id and event.claim_id != claim.id:
         job = None if claim.job is None else work.book.find(claim.job)
         if job is not None and job.claim_id == claim.id:
             job.claim_id = event.claim_id
-        del holder.claims[claim.id]
+        del claim_table.claims[claim.id]
         work.drop(claim)
         claim.id = event.claim_id
-        holder.claims[claim.id] = claim
+        claim_table.claims[claim.id] = claim
     claim.slot = event.slot or claim.slot
     if event.slot_ad is not None:
         claim.slot_ad = kept(event.slot_ad, claim.slot_ad)
     claim.heard_at, claim.idle_since = work.now, work.now
 
 
-def _begin_gang(work: Work, holder: Holder, gang: Gang) -> None:
+def _begin_gang(work: Work, claim_table: ClaimTable, gang: Gang) -> None:
     """All claims of a parallel job are granted: order its run, or give them back if it does not want them any more."""
     master, job = gang.master, work.book.find(gang.job)
     wanted = job is not None and job.claim_id == master.id and job.status is JobStatus.IDLE
-    if job is None or not wanted or not all(_permitted(work, holder, job, each) for each in gang.claims):
-        give_back(work, holder, master)
+    if job is None or not wanted or not all(_permitted(work, claim_table, job, each) for each in gang.claims):
+        give_back(work, claim_table, master)
         return
     _detached(work, master)
     work.set(job, LastMatchTime=int(work.now))
-    if start_run(work, holder, master, job):
+    if start_run(work, claim_table, master, job):
         gangs.begun(work, gang, job)
     else:
-        give_back(work, holder, master)
+        give_back(work, claim_table, master)
 
 
-def _permitted(work: Work, holder: Holder, job: Job, claim: HeldClaim) -> bool:
+def _permitted(work: Work, claim_table: ClaimTable, job: Job, claim: HeldClaim) -> bool:
     """Whether the pool's policy still lets a job begin on the claim that was asked for in its name.
 
     The policy was asked about the slot as it was offered, and is so again: what was cut for the job is smaller.
     """
-    if holder.is_outdated(claim):
+    if claim_table.is_outdated(claim):
         return False
-    return claim.offered is None or not _forbidden(work, holder, job.ad, claim.offered, claim.submitter)
+    return claim.offered is None or not _forbidden(work, claim_table, job.ad, claim.offered, claim.submitter)
 
 
 def _detached(work: Work, claim: HeldClaim) -> Job | None:
@@ -222,25 +222,25 @@ def _detached(work: Work, claim: HeldClaim) -> Job | None:
     return None
 
 
-def next_job(work: Work, holder: Holder, claim: HeldClaim) -> None:
+def next_job(work: Work, claim_table: ClaimTable, claim: HeldClaim) -> None:
     """Use the claim for another job of the same submitter that fits, or give it back."""
-    in_pool = not holder.is_local(claim.node)
+    in_pool = not claim_table.is_local(claim.node)
     # A cell decides about each job anew.
-    exceeds = (in_pool and (holder.exceeds or holder.cell > 0)) or claim.gang is not None
-    if not claim.unwanted and claim.slot_ad is not None and not holder.is_outdated(claim) and not exceeds:
-        while (job := _fitting(work, holder, claim)) is not None:
+    exceeds = (in_pool and (claim_table.exceeds or claim_table.cell > 0)) or claim.gang is not None
+    if not claim.unwanted and claim.slot_ad is not None and not claim_table.is_outdated(claim) and not exceeds:
+        while (job := _fitting(work, claim_table, claim)) is not None:
             work.offer(later=True)
-            if start_run(work, holder, claim, job):
+            if start_run(work, claim_table, claim, job):
                 return
-    give_back(work, holder, claim)
+    give_back(work, claim_table, claim)
 
 
-def _fitting(work: Work, holder: Holder, claim: HeldClaim) -> Job | None:
+def _fitting(work: Work, claim_table: ClaimTable, claim: HeldClaim) -> Job | None:
     """The first idle job of the claim's submitter that the slot and the job agree on; it is taken."""
     assert claim.slot_ad is not None
     # Autoclusters whose jobs the slot is not for: no machine can tell their jobs apart, so one stands for all.
     refused: set[int] = set()
-    for group in work.book.waiting_for(claim.submitter, local=holder.is_local(claim.node)):
+    for group in work.book.waiting_for(claim.submitter, local=claim_table.is_local(claim.node)):
         proc = group.first()
         if proc is None or group.autocluster in refused:
             continue
@@ -250,7 +250,7 @@ def _fitting(work: Work, holder: Holder, claim: HeldClaim) -> Job | None:
         counted = _limits(ad, claim.offered or claim.slot_ad, work.world) == claim.limits
         if not counted or not ad.symmetric_match(claim.slot_ad, work.world):
             refused.add(group.autocluster)
-        elif not _forbidden(work, holder, ad, claim.slot_ad, claim.submitter, claim.offered):
+        elif not _forbidden(work, claim_table, ad, claim.slot_ad, claim.submitter, claim.offered):
             taken = group.take()
             assert taken == proc
             return cluster.job(proc)
@@ -264,28 +264,28 @@ def _limits(job: ClassAd, slot: ClassAd, world: World) -> str:
 
 
 def _forbidden(
-    work: Work, holder: Holder, job: ClassAd, slot: ClassAd, submitter: str, offered: ClassAd | None = None
+    work: Work, claim_table: ClaimTable, job: ClassAd, slot: ClassAd, submitter: str, offered: ClassAd | None = None
 ) -> bool:
     """Whether the pool's policy keeps a job from a slot; then that is noted for the record."""
     name = forbids(job, slot, work.world, offered=offered) if imposes(slot) else ""
     if name:
         number = f"{job.eval('ClusterId')}.{job.eval('ProcId')}"
         rule = Source(text=str(slot.get(name, "")), place=str(slot.get(PLACES[name], "")))
-        in_force = holder.settings.in_force
-        holder.vetoes.note(KNOBS[name], rule, number, submitter, str(slot.eval("Name")), in_force, work.now)
+        in_force = claim_table.settings.in_force
+        claim_table.vetoes.note(KNOBS[name], rule, number, submitter, str(slot.eval("Name")), in_force, work.now)
     return bool(name)
 
 
-def give_back(work: Work, holder: Holder, claim: HeldClaim) -> None:
+def give_back(work: Work, claim_table: ClaimTable, claim: HeldClaim) -> None:
     """End a claim from this side."""
-    gangs.release(work, holder, claim)
-    gangs.left(work, holder, claim, "not all slots of the parallel job were granted in time")
+    gangs.release(work, claim_table, claim)
+    gangs.left(work, claim_table, claim, "not all slots of the parallel job were granted in time")
 
 
 # -- a run ---------------------------------------------------------------------------------------------------
 
 
-def start_run(work: Work, holder: Holder, claim: HeldClaim, job: Job) -> bool:
+def start_run(work: Work, claim_table: ClaimTable, claim: HeldClaim, job: Job) -> bool:
     """Have an idle job, taken from the idle ones, run on a claim; False if it is held instead."""
     number = job.whole("numshadowstarts") + 1
     try:
@@ -295,11 +295,11 @@ def start_run(work: Work, holder: Holder, claim: HeldClaim, job: Job) -> bool:
         work.decided(job, Ruling(kind=AuditKind.HOLD, reason=str(problem)))
         return False
     # Machines run jobs of several queues.
-    run = f"{job.id}#{number}@{holder.settings.name}"
+    run = f"{job.id}#{number}@{claim_table.settings.name}"
     move_claim(claim, ClaimOn.STARTED)
     job.claim_id, job.run = claim.id, run
     claim.job, claim.run, claim.idle_since = job.id, run, None
-    claim.confirmed, claim.asked, claim.heard_at, claim.alive_at = False, holder.asks, work.now, work.now
+    claim.confirmed, claim.asked, claim.heard_at, claim.alive_at = False, claim_table.asks, work.now, work.now
     claim.orders = 1
     claim.keep_within(job.whole("jobleaseduration"))
     work.move(job, On.STARTED, taken=True)
@@ -352,7 +352,7 @@ def _order_start(work: Work, claim: HeldClaim, job: Job, ad: ClassAd, names: tup
     work.order(StartRun(node=claim.node, claim_id=claim.id, run=claim.run, job_ad=ad))
 
 
-def start_again(work: Work, holder: Holder, claim: HeldClaim) -> bool:
+def start_again(work: Work, claim_table: ClaimTable, claim: HeldClaim) -> bool:
     """Repeat the order for a run that the machine does not know: the order was lost, and the claim is still good.
 
     False if there is nothing to repeat: the run has begun, or was ordered `_ORDERS_MAX` times.
@@ -366,20 +366,20 @@ def start_again(work: Work, holder: Holder, claim: HeldClaim) -> bool:
         ad = expanded(job.ad, claim.slot_ad, work.world)
     except Unexpandable:
         return False
-    claim.orders, claim.asked, claim.heard_at = claim.orders + 1, holder.asks, work.now
+    claim.orders, claim.asked, claim.heard_at = claim.orders + 1, claim_table.asks, work.now
     _order_start(work, claim, job, ad, (*_OF_START, *provisioned(job.ad, claim.slot_ad)))
     return True
 
 
-def leaves_gracefully(holder: Holder, job: Job) -> bool:
+def leaves_gracefully(claim_table: ClaimTable, job: Job) -> bool:
     """Whether a job that is removed gets time for its own end."""
     if is_local(job.ad):
         return True
     wanted = job.ad.cell("wantgracefulremoval")
-    return wanted if isinstance(wanted, bool) else holder.settings.policy.removes_gracefully
+    return wanted if isinstance(wanted, bool) else claim_table.settings.policy.removes_gracefully
 
 
-def end_again(work: Work, holder: Holder, claim: HeldClaim) -> None:
+def end_again(work: Work, claim_table: ClaimTable, claim: HeldClaim) -> None:
     """A job that was held or removed, or has lost a slot, still runs: the order to end it may have been lost."""
     job = None if claim.job is None else work.book.find(claim.job)
     if job is None or not claim.run or job.run != claim.run:
@@ -389,7 +389,7 @@ def end_again(work: Work, holder: Holder, claim: HeldClaim) -> None:
         code, subcode = job.whole("holdreasoncode"), job.whole("holdreasonsubcode")
         text = job.text("holdreason")
     elif job.status is JobStatus.REMOVED:
-        ending, hard = "remove", not leaves_gracefully(holder, job)
+        ending, hard = "remove", not leaves_gracefully(claim_table, job)
         code, subcode, text = int(VacateCode.JOB_REMOVED), 0, job.text("removereason")
     else:
         if claim.gang is not None and claim.gang.broken:
@@ -409,18 +409,18 @@ def end_again(work: Work, holder: Holder, claim: HeldClaim) -> None:
     )
 
 
-def run_refused(work: Work, holder: Holder, event: RunRefused) -> None:
+def run_refused(work: Work, claim_table: ClaimTable, event: RunRefused) -> None:
     """The machine does not want the job after all: the claim is of no use."""
-    job, claim = present(work, event.run, event.claim_id), holder.claims.get(event.claim_id)
+    job, claim = present(work, event.run, event.claim_id), claim_table.claims.get(event.claim_id)
     if job is not None:
         _run_over(work, job)
         work.set(job, CurrentHosts=0, RemoteHost=None)
         _reject(work, job, event.refusal or "run refused")
-        holder.pauses.missed(job.id, work.now)
+        claim_table.pauses.missed(job.id, work.now)
         _settle(work, job)
     if claim is not None and claim.run == event.run:
         claim.job, claim.run = None, ""
-        give_back(work, holder, claim)
+        give_back(work, claim_table, claim)
 
 
 def _reject(work: Work, job: Job, why: str) -> None:
@@ -446,56 +446,58 @@ def _settle(work: Work, job: Job) -> None:
             work.move(job, On.NOT_BEGUN)
 
 
-def run_began(work: Work, holder: Holder, event: RunBegan) -> None:
+def run_began(work: Work, claim_table: ClaimTable, event: RunBegan) -> None:
     """The job's program runs."""
     job = present(work, event.run, event.claim_id)
     if job is None:
         return
-    holder.claims[job.claim_id].confirmed = True
-    _began(work, holder, job, event.at, event.slot)
+    claim_table.claims[job.claim_id].confirmed = True
+    _began(work, claim_table, job, event.at, event.slot)
 
 
-def _began(work: Work, holder: Holder, job: Job, at: float, slot: str) -> None:
+def _began(work: Work, claim_table: ClaimTable, job: Job, at: float, slot: str) -> None:
     """The program of the present run runs, or has run. Heard twice, it counts once."""
     if job.ad.cell("jobcurrentstartexecutingdate") is not MISSING:
         return
-    holder.pauses.began(job.id.cluster)
+    claim_table.pauses.began(job.id.cluster)
     work.set(job, NumJobStarts=job.whole("numjobstarts") + 1, JobCurrentStartExecutingDate=int(at))
-    work.log(job, log.Execute(host=address(holder, job), slot_name=slot, machine=_told_of_machine(holder, job)))
+    work.log(
+        job, log.Execute(host=address(claim_table, job), slot_name=slot, machine=_told_of_machine(claim_table, job))
+    )
 
 
-def _told_of_machine(holder: Holder, job: Job) -> tuple[tuple[str, str], ...]:
+def _told_of_machine(claim_table: ClaimTable, job: Job) -> tuple[tuple[str, str], ...]:
     """ulog_execute_attrs: what the user wants told of the machine."""
-    wanted, claim = job.text("userlogexecuteeventattrs"), holder.claims.get(job.claim_id)
+    wanted, claim = job.text("userlogexecuteeventattrs"), claim_table.claims.get(job.claim_id)
     if not wanted or claim is None or claim.slot_ad is None:
         return ()
     ad, names = claim.slot_ad, dict.fromkeys(re.split(r"[,\s]+", wanted.strip()))
     return tuple((name, unparse_value(ad.eval(name))) for name in names if name in ad)
 
 
-def run_ended(work: Work, holder: Holder, event: RunEnded) -> None:
+def run_ended(work: Work, claim_table: ClaimTable, event: RunEnded) -> None:
     """The machine reports the end of a run. Said twice, it counts once."""
     work.order(Taken(node=event.node, runs=(event.run,)))
-    claim = holder.claims.get(event.claim_id)
+    claim = claim_table.claims.get(event.claim_id)
     job = present(work, event.run, event.claim_id)
     if job is not None:
-        _job_ended(work, holder, job, event)
+        _job_ended(work, claim_table, job, event)
     if claim is not None and claim.run == event.run:
-        _claim_free(work, holder, claim, event)
+        _claim_free(work, claim_table, claim, event)
 
 
-def _job_ended(work: Work, holder: Holder, job: Job, event: RunEnded) -> None:
+def _job_ended(work: Work, claim_table: ClaimTable, job: Job, event: RunEnded) -> None:
     if event.started:
-        _began(work, holder, job, min(event.at, work.now), job.text("remotehost"))
+        _began(work, claim_table, job, min(event.at, work.now), job.text("remotehost"))
     of_job, event = event, with_tasks(event)
     take_over(job, event.attributes)
     was_suspended = job.status is JobStatus.SUSPENDED
     if was_suspended:
         count_suspension(work, job, int(event.at))
     count_checkpoints(work, job, event.checkpoints, event.at)
-    charge(work, holder, job, event.run, event.at, event.attributes)
+    charge(work, claim_table, job, event.run, event.at, event.attributes)
     account_end(work, job, of_job)
-    note_error(work, holder, job, event)
+    note_error(work, claim_table, job, event)
     if event.attributes.get("CellFailed") == LIMIT_EXCEEDED:
         work.log(job, log.Generic(text=f"Job was killed: {job.text('cellfailedreason')}"))
     _end_bookkeeping(work, job, event)
@@ -506,7 +508,7 @@ def _job_ended(work: Work, holder: Holder, job: Job, event: RunEnded) -> None:
         work.log(job, _evicted(event))
         work.log(job, log.JobHeld.of)
     else:
-        _outcome(work, holder, job, event)
+        _outcome(work, claim_table, job, event)
 
 
 def _evicted(event: RunEnded) -> Callable[[ClassAd], log.JobEvicted]:
@@ -514,14 +516,14 @@ def _evicted(event: RunEnded) -> Callable[[ClassAd], log.JobEvicted]:
     return lambda ad: log.JobEvicted.of(ad, reason=event.text, code=event.code, subcode=event.subcode)
 
 
-def _claim_free(work: Work, holder: Holder, claim: HeldClaim, event: RunEnded) -> None:
+def _claim_free(work: Work, claim_table: ClaimTable, claim: HeldClaim, event: RunEnded) -> None:
     move_claim(claim, ClaimOn.RUN_ENDED)
     claim.job, claim.run, claim.idle_since = None, "", work.now
     if _goes_on(event):
-        next_job(work, holder, claim)
+        next_job(work, claim_table, claim)
     else:
         # The machine got rid of the job, or of the claim: it says itself when that is over, or else waits for it back.
-        give_back(work, holder, claim)
+        give_back(work, claim_table, claim)
 
 
 def _goes_on(event: RunEnded) -> bool:
@@ -565,10 +567,10 @@ def _number(cell: object) -> float:
     return float(cell) if isinstance(cell, int | float) and not isinstance(cell, bool) else 0.0
 
 
-def _outcome(work: Work, holder: Holder, job: Job, event: RunEnded) -> None:
+def _outcome(work: Work, claim_table: ClaimTable, job: Job, event: RunEnded) -> None:
     match event.ending:
         case "exit":
-            at_exit(work, holder.system_policy, job, event)
+            at_exit(work, claim_table.system_policy, job, event)
         case "hold" if (memory_mb := raised_memory(job.ad, event.code, event.subcode, work.world)) is not None:
             work.set(job, RequestMemory=memory_mb)
             requeue(work, job, code=event.code, subcode=event.subcode, text=f"{event.text}; next with {memory_mb} MB")
@@ -585,13 +587,13 @@ def _outcome(work: Work, holder: Holder, job: Job, event: RunEnded) -> None:
             work.decided(job, ruling)
         case _:
             if not event.started:
-                holder.pauses.missed(job.id, work.now)
+                claim_table.pauses.missed(job.id, work.now)
             requeue(work, job, code=event.code or VacateCode.STARTER_ERROR, subcode=event.subcode, text=event.text)
 
 
-def claim_lost(work: Work, holder: Holder, event: ClaimLost) -> None:
+def claim_lost(work: Work, claim_table: ClaimTable, event: ClaimLost) -> None:
     """A claim is over, and with it the run of which no end has been reported."""
-    claim = holder.claims.get(event.claim_id)
+    claim = claim_table.claims.get(event.claim_id)
     if claim is None:
         return
     if event.reported and event.reported == claim.run:
@@ -600,9 +602,9 @@ def claim_lost(work: Work, holder: Holder, event: ClaimLost) -> None:
         return
     was_granted = claim.stage is not Stage.ASKED
     move_claim(claim, ClaimOn.LOST)
-    del holder.claims[claim.id]
+    del claim_table.claims[claim.id]
     (work.leave_slot if was_granted else work.drop)(claim)
-    gangs.left(work, holder, claim, event.reason)
+    gangs.left(work, claim_table, claim, event.reason)
     job = None if claim.job is None else work.book.find(claim.job)
     if job is None or job.claim_id != claim.id:
         return
@@ -616,7 +618,7 @@ def claim_lost(work: Work, holder: Holder, event: ClaimLost) -> None:
         return
     if not began:
         # A slot that takes a claim and drops it at once would be asked again at once, for ever.
-        holder.pauses.missed(job.id, work.now)
+        claim_table.pauses.missed(job.id, work.now)
         _reject(work, job, f"{claim.slot} ended the claim: {event.reason}")
     work.set(job, CurrentHosts=0, LastRemoteHost=claim.slot, RemoteHost=None, ShadowBday=None)
     if job.status in (JobStatus.REMOVED, JobStatus.HELD) or not began:

@@ -51,8 +51,8 @@ class Beside:
         self._looks = False
         #: The claim that was asked for last.
         self._asked = ""
-        settings = queue.core.holder.settings
-        queue.core.holder.settings = replace(settings, local_node=machine.plan.name)
+        settings = queue.core.claim_table.settings
+        queue.core.claim_table.settings = replace(settings, local_node=machine.plan.name)
         queue.machines[machine.plan.name] = machine
 
     def look(self, now: float) -> None:
@@ -60,10 +60,10 @@ class Beside:
         queue, slot = self._queue, self.machine.slots[0]
         claim_id = slot.state.claim.id.text
         core = queue.core
-        last = core.holder.claims.get(self._asked)
+        last = core.claim_table.claims.get(self._asked)
         if self._looks or not queue.alive or (last is not None and last.stage is Stage.ASKED):
             return
-        found = next_beside(core.offered(now, local=True), core.book, core.holder.settings.local_policy)
+        found = next_beside(core.offered(now, local=True), core.book, core.claim_table.settings.local_policy)
         if found is None:
             return
         self._looks, self._asked = True, claim_id

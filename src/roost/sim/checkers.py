@@ -96,12 +96,12 @@ class Checker:
         core = self.world.queue.core
         for cluster in core.book.clusters.values():
             for job in cluster.jobs.values():
-                claim = core.holder.claims.get(job.claim_id)
+                claim = core.claim_table.claims.get(job.claim_id)
                 if job.claim_id and (claim is None or claim.job != job.id or claim.run != job.run):
                     self._report(f"job {job.id} has the claim {job.claim_id} of {None if claim is None else claim.job}")
                 if (job.status in ON_MACHINE and not job.run) or (job.run and not job.claim_id):
                     self._report(f"job {job.id} is {job.status.name.lower()} with the run {job.run!r}")
-        for claim_id, claim in core.holder.claims.items():
+        for claim_id, claim in core.claim_table.claims.items():
             if claim.id != claim_id or (claim.stage is Stage.ASKED and claim.run):
                 self._report(f"the claim {claim_id} is {claim.stage} as {claim.id} with the run {claim.run!r}")
 

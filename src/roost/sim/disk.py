@@ -5,7 +5,7 @@ from __future__ import annotations
 from roost.classad import ClassAd
 from roost.model.cell_usage import Owner, Used
 from roost.schedd import changes as ch
-from roost.schedd.holder import QueueSettings
+from roost.schedd.claim_table import QueueSettings
 from roost.schedd.identifiers import JobId
 from roost.schedd.queue import Queue
 
@@ -51,7 +51,7 @@ class Disk:
     def load(self, settings: QueueSettings, now: float, next_cluster: int) -> Queue:
         """A queue that is about to start with what was kept."""
         queue = Queue(settings, now)
-        queue.holder.usage.by_owner = dict(self.usage)
+        queue.claim_table.usage.by_owner = dict(self.usage)
         for number in sorted(self.clusters):
             each = self.clusters[number]
             queue.restore_cluster(

@@ -113,7 +113,7 @@ def _not_come_right(world: World, drawn: Drawn, tally: _Tally) -> Iterator[str]:
     for job in drawn.plan.fetched:
         if job.name not in world.source.completed:
             yield f"fetched job {job.name} has not completed"
-    busy = bool(queue.core.holder.claims)
+    busy = bool(queue.core.claim_table.claims)
     for machine in world.machines:
         if not machine.alive:
             yield f"{machine.plan.name} is still dead"

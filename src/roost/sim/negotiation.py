@@ -436,7 +436,7 @@ class Negotiation:
         """What the queue wants, as it would tell it at this instant."""
         offered = self.queue.core.offered(now)
         counts = self.queue.core.submitter_ads() if self.settings.policy.any else {}
-        room = max(0, self.queue.core.holder.places(now) - sum(self._given.values()))
+        room = max(0, self.queue.core.claim_table.places(now) - sum(self._given.values()))
         found = []
         for submitter, groups in offered.items():
             about = ClassAd({**counts.get(submitter, {}), "Name": submitter, "ScheddName": NAME, "Machine": NAME})
@@ -447,7 +447,7 @@ class Negotiation:
     def _requests(self, submitter: str, groups: list[IdleGroup]) -> list[Request]:
         """The requests of a submitter, less what it is given already; neighbours of one autocluster are one."""
         sample = self.queue.core.book.autoclusters.sample
-        places = self.queue.core.holder.places(self.engine.now)
+        places = self.queue.core.claim_table.places(self.engine.now)
         given = {autocluster: count for (name, autocluster), count in self._given.items() if name == submitter}
         found = []
         for number, count, job in self._together(groups):

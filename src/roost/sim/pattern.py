@@ -19,8 +19,8 @@ from roost.model.slots import Filesystem, HostReading, SlotId, SlotKind, SlotSha
 from roost.negotiator.settings import Settings as NegotiatorSettings
 from roost.negotiator.settings import settings_from
 from roost.node.host_plan import Division, SlotPlan
+from roost.schedd.claim_table import QueueSettings
 from roost.schedd.configured import queue_settings
-from roost.schedd.holder import QueueSettings
 from roost.sim.chance import stream
 from roost.sim.machine_plan import MachinePlan
 from roost.sim.owners import OwnerTrace

@@ -22,7 +22,7 @@ from roost.schedd import changes as ch
 from roost.schedd import effects as ef
 from roost.schedd import events as ev
 from roost.schedd import queue as core
-from roost.schedd.holder import QueueSettings
+from roost.schedd.claim_table import QueueSettings
 from roost.schedd.identifiers import JobId
 from roost.schedd.job_policy import SystemPolicy
 from roost.schedd.status import ON_MACHINE, JobStatus
@@ -138,14 +138,14 @@ class Queue:
         """It starts again with what was kept."""
         assert self.disk is not None
         self._alive = True
-        self.core = self.disk.load(self.core.holder.settings, now, self.core.book.next_cluster)
+        self.core = self.disk.load(self.core.claim_table.settings, now, self.core.book.next_cluster)
         self.clock.begin(now)
         self._ask_machines(ev.Started(claims=self.disk.kept_claims))
 
     def reconfigure(self, settings: QueueSettings) -> None:
         """The daemon reads its configuration anew."""
-        holder = self.core.holder
-        holder.settings = replace(settings, local_node=holder.settings.local_node)
+        claim_table = self.core.claim_table
+        claim_table.settings = replace(settings, local_node=claim_table.settings.local_node)
         self.asks = _asked_by(settings.policy)
         self.clock.reconfigured()
 

@@ -43,7 +43,7 @@ class QueueClock:
         #: Every tick happens.
         self._eager = False
         #: Some job has periodic policy, or the administrator has.
-        self.judges = queue.core.holder.system_policy.judges_periodically
+        self.judges = queue.core.claim_table.system_policy.judges_periodically
         self._start = queue.engine.now
         self._generation = 0
         self._planned: set[float] = set()
@@ -53,7 +53,7 @@ class QueueClock:
         #: the last one may still be on its way.
         self._renewed: dict[str, tuple[str, float, float]] = {}
         self.begin(queue.engine.now)
-        if eager or queue.core.holder.settings.alives_missed_max < ALIVES_A_LEASE:
+        if eager or queue.core.claim_table.settings.alives_missed_max < ALIVES_A_LEASE:
             self._be_eager()
 
     def begin(self, now: float) -> None:
@@ -68,7 +68,7 @@ class QueueClock:
 
     @property
     def _every(self) -> float:
-        return self._queue.core.holder.settings.tick_s
+        return self._queue.core.claim_table.settings.tick_s
 
     def watch_closely(self) -> None:
         """Something is about to be otherwise than usual: nothing is left out any more."""
@@ -81,7 +81,7 @@ class QueueClock:
 
     def reconfigured(self) -> None:
         """The queue has other settings; what was planned by those before may come too late."""
-        self.judges = self.judges or self._queue.core.holder.system_policy.judges_periodically
+        self.judges = self.judges or self._queue.core.claim_table.system_policy.judges_periodically
         self.watch_closely()
 
     def _be_eager(self) -> None:
@@ -129,7 +129,7 @@ class QueueClock:
             self._at(self._grid(now + QUIET_S))
             return True
         core = self._queue.core
-        ends = core.holder.pauses.over_at(now)
+        ends = core.claim_table.pauses.over_at(now)
         if ends is not None and ends > now:
             self._at(self._grid(ends))
         return (ends is not None and ends <= now) or bool(core.book.recurring) or self._judged_at(now)
@@ -139,7 +139,7 @@ class QueueClock:
 
     @property
     def _interval_s(self) -> float:
-        return self._queue.core.holder.settings.periodic_interval_s
+        return self._queue.core.claim_table.settings.periodic_interval_s
 
     def _plan_policy(self, now: float) -> None:
         if self.judges:
@@ -153,9 +153,9 @@ class QueueClock:
         core.clock.ticked_at = now - self._every
         core.clock.asked_at = self._before(now, ASK_AGAIN_S)
         core.clock.policy_at = self._before(now, self._interval_s)
-        if len(self._renewed) > 2 * len(core.holder.claims) + 100:
-            self._renewed = {name: times for name, times in self._renewed.items() if name in core.holder.claims}
-        for claim in core.holder.claims.values():
+        if len(self._renewed) > 2 * len(core.claim_table.claims) + 100:
+            self._renewed = {name: times for name, times in self._renewed.items() if name in core.claim_table.claims}
+        for claim in core.claim_table.claims.values():
             if claim.stage in _HELD and (sent_at := self._said_at(claim, now)) is not None:
                 claim.alive_at = sent_at
                 before = self._renewed.get(claim.id)
@@ -191,7 +191,7 @@ class QueueClock:
                     # This order is given again whenever the queue asks again, however soon after.
                     self._unsettled[effect.claim_id] = None
                     self._at(min(self._grid(now + QUIET_S), self._grid(now + 1e-6, ASK_AGAIN_S)))
-        pauses = self._queue.core.holder.pauses
+        pauses = self._queue.core.claim_table.pauses
         if pauses and (ends := pauses.over_at(now)) is not None:
             self._at(self._grid(ends))
 
@@ -199,7 +199,7 @@ class QueueClock:
         """Forget those claims of which nothing is waited for."""
         core = self._queue.core
         for claim_id in list(self._unsettled):
-            claim = core.holder.claims.get(claim_id)
+            claim = core.claim_table.claims.get(claim_id)
             if claim is None:
                 del self._unsettled[claim_id]
             elif claim.stage is Stage.RUNNING and claim.confirmed:
@@ -225,7 +225,7 @@ class QueueClock:
 
     def renewed_at(self, claim_id: str, now: float) -> float | None:
         """When the last sign of life of a claim reached its slot that was not sent; None if there was none."""
-        claim, until = self._queue.core.holder.claims.get(claim_id), now
+        claim, until = self._queue.core.claim_table.claims.get(claim_id), now
         if claim is not None and claim.stage in _HELD and not self._eager:
             while (sent_at := self._said_at(claim, until)) is not None:
                 came_at = self._arrives_at(claim.node, sent_at)

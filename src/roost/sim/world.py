@@ -19,8 +19,8 @@ from roost.model.claims import ClaimKind
 from roost.model.events import VacateRequested
 from roost.model.identifiers import ClaimId
 from roost.negotiator.settings import Settings as NegotiatorSettings
+from roost.schedd.claim_table import QueueSettings
 from roost.schedd.events import ClaimsHeard, Event, RunMeasured
-from roost.schedd.holder import QueueSettings
 from roost.sim.beside import Beside, beside_plan, runs_beside
 from roost.sim.bus import Bus, Faults
 from roost.sim.chance import stream
@@ -447,7 +447,7 @@ class World:
     @property
     def alive_interval_s(self) -> float:
         """How often the queue says that it lives, s."""
-        return self.queue.core.holder.settings.alive_interval_s
+        return self.queue.core.claim_table.settings.alive_interval_s
 
     @property
     def tells_files(self) -> bool:

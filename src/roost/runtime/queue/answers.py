@@ -298,7 +298,7 @@ class QueueAnswers(RequestAnswers):
         totals = queue.Totals(
             name=self._daemon.context.name,
             jobs=of.counts(),
-            claims=len(of.holder.claims),
+            claims=len(of.claim_table.claims),
             rejections={str(number): text for number, text in of.rejections.items()},
         )
         await self._daemon.kept()
@@ -312,10 +312,10 @@ class QueueAnswers(RequestAnswers):
             raise BadRequest(f"{job} is not in the queue")
         number = of.book.autoclusters.of(cluster.ad_of(job.proc))
         found = cluster.jobs.get(job.proc)
-        claim = None if found is None else of.holder.claims.get(found.claim_id)
+        claim = None if found is None else of.claim_table.claims.get(found.claim_id)
         now = self._daemon.clock.now()
-        pause = of.holder.pauses.of(job.cluster, now)
-        full = of.holder.full_by(now) if claim is None and not is_local(cluster.ad) else None
+        pause = of.claim_table.pauses.of(job.cluster, now)
+        full = of.claim_table.full_by(now) if claim is None and not is_local(cluster.ad) else None
         return queue.Standing(
             autocluster=number,
             rejection=of.rejections.get(number, ""),

@@ -51,8 +51,8 @@ if TYPE_CHECKING:
     from roost.runtime.queue.exported_files import ExportedFiles
     from roost.runtime.queue.store import Noted, Store
     from roost.schedd.book import Cluster
+    from roost.schedd.claim_table import QueueSettings
     from roost.schedd.events import Event
-    from roost.schedd.holder import QueueSettings
     from roost.schedd.queue import Queue
     from roost.schedd.submit import ClusterPlan
 
@@ -114,11 +114,11 @@ class CellAnswers:
     def begin(self, kept: KeptCell) -> None:
         """Go on with the cell that was kept."""
         self._kept = kept
-        self._daemon.queue.holder.cell = kept.revision
+        self._daemon.queue.claim_table.cell = kept.revision
         self._hold_states(kept)
         if kept.revision:
             self._go_by(kept.files)
-            self._daemon.queue.holder.usage.rules = _usage_rules(kept.files)
+            self._daemon.queue.claim_table.usage.rules = _usage_rules(kept.files)
 
     def _go_by(self, files: Mapping[str, str]) -> None:
         from roost.gridengine.pool.accounting import keeps_accounting
@@ -126,9 +126,9 @@ class CellAnswers:
         self._daemon.copies.keep_accounting(wanted=keeps_accounting(_configuration(files)))
 
     def _hold_states(self, kept: KeptCell) -> None:
-        holder = self._daemon.queue.holder
-        holder.cell_states = states_digest({name: given.letters for name, given in kept.states.items()})
-        holder.closed = frozenset(name for name, given in kept.states.items() if given.letters)
+        claim_table = self._daemon.queue.claim_table
+        claim_table.cell_states = states_digest({name: given.letters for name, given in kept.states.items()})
+        claim_table.closed = frozenset(name for name, given in kept.states.items() if given.letters)
 
     async def refusal(self, clusters: Sequence[ClusterPlan], sender: str) -> Answer | None:
         """Why jobs are not taken that ask a cell for something; None if they are, or ask for nothing."""
@@ -225,7 +225,7 @@ class CellAnswers:
     def tasks(self) -> list[HeldTask]:
         """What jobs have of the cell."""
         queue, found = self._daemon.queue, []
-        for claim in queue.holder.claims.values():
+        for claim in queue.claim_table.claims.values():
             job = None if claim.job is None else queue.book.find(claim.job)
             task = claim.task
             if task is None and job is not None and claim.run:
@@ -240,7 +240,7 @@ class CellAnswers:
 
     def usage(self) -> Answer:
         """What users have used until now."""
-        accounts, now = self._daemon.queue.holder.usage, self._daemon.clock.now()
+        accounts, now = self._daemon.queue.claim_table.usage, self._daemon.clock.now()
         settled = {owner: used.settled(accounts.rules, now) for owner, used in accounts.by_owner.items()}
         return Answer(
             data=[
@@ -260,7 +260,7 @@ class CellAnswers:
         if not await self.operates(sender, manages=True):
             text = f'denied: "{sender}" must be manager for this operation'
             return Answer(ok=False, code=NOT_PERMITTED, text=text)
-        count = len(self._daemon.queue.holder.usage.by_owner)
+        count = len(self._daemon.queue.claim_table.usage.by_owner)
         self._daemon.feed(UsageCleared(actor=sender))
         await self._daemon.kept()
         return Answer(data=UsageForgotten(accounts=count))
@@ -280,7 +280,7 @@ class CellAnswers:
             free = sender in self._daemon.settings.superusers
             states: dict[str, GivenState] = {}
             rows: list[ChangedInstance] = []
-            errors = self._daemon.queue.holder.errors
+            errors = self._daemon.queue.claim_table.errors
             for name, instance in named(cell, asked.names):
                 if instance is None:
                     rows.append(ChangedInstance(name=name, outcome="unknown"))
@@ -393,9 +393,9 @@ class CellAnswers:
         self._kept = KeptCell(revision=revision, files=after, states=states)
         self._hold_states(self._kept)
         self._cell = None
-        if unknown := tuple(name for name in self._daemon.queue.holder.errors if name not in names):
+        if unknown := tuple(name for name in self._daemon.queue.claim_table.errors if name not in names):
             self._daemon.feed(ErrorsCleared(instances=unknown, actor=sender))
-        self._daemon.queue.holder.cell = revision
+        self._daemon.queue.claim_table.cell = revision
         self._go_by(after)
         self._daemon.feed(UsageRuled(rules=_usage_rules(after)))
         self._daemon.tell(noted)

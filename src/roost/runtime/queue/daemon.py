@@ -49,8 +49,8 @@ from roost.runtime.role import ConfigurationRefused, Ending, RoleContext, give_u
 from roost.schedd import effects as ef
 from roost.schedd import events as ev
 from roost.schedd.changes import Change, PutClaim, PutJob
+from roost.schedd.claim_table import QueueSettings
 from roost.schedd.configured import queue_settings
-from roost.schedd.holder import QueueSettings
 from roost.schedd.local import local_name
 from roost.schedd.queue import Queue, Step
 from roost.schedd.status import JobStatus
@@ -173,8 +173,8 @@ class ScheddDaemon:
         try:
             kept = self.store.load()
             self.answers.cell.begin(self.store.cell())
-            self.queue.holder.errors = dict(self.store.state(CELL_ERRORS) or {})
-            usage = self.queue.holder.usage
+            self.queue.claim_table.errors = dict(self.store.state(CELL_ERRORS) or {})
+            usage = self.queue.claim_table.usage
             # The number goes on from any that it had before.
             usage.by_owner, usage.serial = self.store.cell_usage(), int(self.clock.now() * 1000)
             self.copies.begin(kept)
@@ -207,7 +207,7 @@ class ScheddDaemon:
         """Take another configuration."""
         programs = queue_cron_plan(config)
         self.settings = self._settings(config)
-        self.queue.holder.settings = self.settings
+        self.queue.claim_table.settings = self.settings
         self.request_time_max_s = time_max_of(config)
         self._note_configuration(config)
         await self.local.reconfigure(config)
@@ -453,7 +453,7 @@ class ScheddDaemon:
             await self.bus.send(self.subjects.node(node, self.context.name), message)
 
     def _log_run(self, claim_id: str, what: str) -> None:
-        claim = self.queue.holder.claims.get(claim_id)
+        claim = self.queue.claim_table.claims.get(claim_id)
         cluster = None if claim is None or claim.job is None else self.queue.book.clusters.get(claim.job.cluster)
         if claim is not None and cluster is not None:
             _log.info("job %s: %s%s", claim.job, what, bracketed(cause_id(cluster.ad)))
@@ -497,7 +497,7 @@ class ScheddDaemon:
             self.spawn(self._serve(message, sender, reply))
             return
         try:
-            check_speaker(self.queue.holder.claims, message, sender)
+            check_speaker(self.queue.claim_table.claims, message, sender)
             for event in events_of(message, sender):
                 if isinstance(event, ev.RunEnded):
                     self._log_run(event.claim_id, f"run {event.run} ended: {event.ending}")

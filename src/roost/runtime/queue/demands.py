@@ -214,12 +214,12 @@ class Demands:
                 heard=self.heard,
                 declined=declined,
                 left=left,
-                places=self._daemon.queue.holder.places(self._daemon.clock.now()),
+                places=self._daemon.queue.claim_table.places(self._daemon.clock.now()),
                 apart=self._daemon.queue.apart,
-                cell=self._daemon.queue.holder.cell,
-                errors=dict(self._daemon.queue.holder.errors),
-                cell_states=self._daemon.queue.holder.cell_states,
-                usage=self._daemon.queue.holder.usage.serial,
+                cell=self._daemon.queue.claim_table.cell,
+                errors=dict(self._daemon.queue.claim_table.errors),
+                cell_states=self._daemon.queue.claim_table.cell_states,
+                usage=self._daemon.queue.claim_table.usage.serial,
             ),
         )
         self._rest_s = REST * (loop.time() - self._offered_at)
@@ -304,7 +304,7 @@ class Demands:
 
     def _requests(self, groups: list[IdleGroup], place: int, told: set[int]) -> Iterator[tuple[int, m.Request]]:
         """The requests for groups of jobs from a place on, with the number of groups that are done with each."""
-        places = self._daemon.queue.holder.places(self._daemon.clock.now())
+        places = self._daemon.queue.claim_table.places(self._daemon.clock.now())
         for number, group in enumerate(itertools.chain(groups[place:], groups[:place]), 1):
             if number > REQUESTS_MAX:
                 return

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from roost.runtime.node.daemon import NodeDaemon
     from roost.runtime.queue.spool import Spool
     from roost.runtime.role import RoleContext
-    from roost.schedd.holder import QueueSettings
+    from roost.schedd.claim_table import QueueSettings
     from roost.schedd.queue import Queue
 
 _log = logging.getLogger("roost.schedd")
@@ -108,7 +108,7 @@ class LocalRuns:
         queue = self._daemon.queue
         slot = machine.machine.slots[0]
         claim_id = slot.state.claim.id.text
-        if claim_id in queue.holder.claims:
+        if claim_id in queue.claim_table.claims:
             return
         now = self._daemon.clock.now()
         found = next_beside(queue.offered(now, local=True), queue.book, self._daemon.settings.local_policy)

@@ -328,7 +328,7 @@ def job_of(run: str, queue: Queue, node: str) -> Job | None:
         return None
     if job is None or job.run != run:
         return None
-    claim = queue.holder.claims.get(job.claim_id)
+    claim = queue.claim_table.claims.get(job.claim_id)
     return job if claim is not None and claim.node == node else None
 
 

@@ -27,7 +27,7 @@ async def task_place(
 
     job = job_of(asked.run, queue, sender)
     task = None if job is None else job.ad.get(TASK)
-    claim = None if job is None else queue.holder.claims.get(job.claim_id)
+    claim = None if job is None else queue.claim_table.claims.get(job.claim_id)
     if job is None or claim is None or not isinstance(task, ClassAd):
         return TaskPlace(error=f"received task belongs to job {asked.run.partition('.')[0]} but that job is not here")
     claims = [claim] if claim.gang is None else claim.gang.claims

@@ -82,7 +82,7 @@ class QueueSettings:
 
 
 @dataclass(slots=True)
-class Holder:
+class ClaimTable:
     """The claims of a queue by their ids."""
 
     settings: QueueSettings
