@@ -34,7 +34,7 @@ from roost.runtime.processes.shepherd.processes import marks
 from roost.runtime.processes.spawn_order import ProcessEnd, key_of
 from roost.starter.persisted import UnreadableRecord as UnreadableStarter
 from roost.starter.transfer_plan import moves_files
-from roost.wire.messages import RunEnded
+from roost.wire.messages import ClaimGone, RunEnded
 
 if TYPE_CHECKING:
     from roost.runtime.node.daemon import NodeDaemon
@@ -49,7 +49,7 @@ async def take_over(daemon: NodeDaemon, records: Mapping[str, RunRecord]) -> Non
     for run in records:
         machine.was_named(run)
     shared, slots = daemon.state.load(records)
-    await _end_unrecorded(daemon, records)
+    doubtful = await _end_unrecorded(daemon, records) or bool(daemon.reports.unreadable())
     if shared is not None:
         left = left_slots(machine, shared, slots)
         plan = None if left is None else daemon.plan_with(left)
@@ -63,7 +63,7 @@ async def take_over(daemon: NodeDaemon, records: Mapping[str, RunRecord]) -> Non
         for slot in [slot for slot in machine.slots if slot.starter is not None]:
             await _adopt(daemon, slot, records.get(slot.run_name, RunRecord()), starts=slot.name in again)
         daemon.carry_out(outs)
-        _report_unrecorded(daemon, records, slots)
+        _report_unrecorded(daemon, records, slots, doubtful=doubtful)
         if plan is not None:
             daemon.carry_out(machine.reconfigure(plan, daemon.clock.now()))
     here = {slot.run_name for slot in machine.slots if slot.starter is not None}
@@ -73,21 +73,27 @@ async def take_over(daemon: NodeDaemon, records: Mapping[str, RunRecord]) -> Non
     await _clear(daemon, {file_name(run) for run in here}, daemon.slave_tasks.load())
 
 
-async def _end_unrecorded(daemon: NodeDaemon, records: Mapping[str, RunRecord]) -> None:
-    """End what is left of runs whose records are gone or cannot be read: their queues will run the jobs again."""
+async def _end_unrecorded(daemon: NodeDaemon, records: Mapping[str, RunRecord]) -> bool:
+    """End what is left of runs whose records are gone or cannot be read: their queues will run the jobs again.
+
+    Returns whether there was something.
+    """
     jobs = daemon.context.home.jobs
     keys = {key for mark in await asyncio.to_thread(marks) if (key := key_of(mark, jobs))}
-    for key in sorted(keys):
-        run = key.rpartition("/")[0] or key
-        if run not in records:
-            _log.warning("run %s has no record that can be read; what is left of it is ended", run)
-            await asyncio.to_thread(bury, daemon.reports.record(run), key, None)
+    unrecorded = {key: run for key in sorted(keys) if (run := key.rpartition("/")[0] or key) not in records}
+    for key, run in unrecorded.items():
+        _log.warning("run %s has no record that can be read; what is left of it is ended", run)
+        await asyncio.to_thread(bury, daemon.reports.record(run), key, None)
+    return bool(unrecorded)
 
 
-def _report_unrecorded(daemon: NodeDaemon, records: Mapping[str, RunRecord], slots: Mapping[str, object]) -> None:
+def _report_unrecorded(
+    daemon: NodeDaemon, records: Mapping[str, RunRecord], slots: Mapping[str, object], *, doubtful: bool
+) -> None:
     """Tell queues of runs whose records are gone, while their slots have the claims: they need not ask first.
 
-    Of a run that was over, and whose queue knows, the queue takes no more note.
+    Of a run that was over, and whose queue knows, the queue takes no note. `doubtful`: the record of a later run on
+    the same claim may be among those that are lost, so the claim is ended, and with it whichever run it has.
     """
     for slot in daemon.machine.slots:
         kept = slots.get(slot.name)
@@ -101,7 +107,11 @@ def _report_unrecorded(daemon: NodeDaemon, records: Mapping[str, RunRecord], slo
         except (UnreadableRecord, UnreadableStarter, KeyError):
             began = True
         ticket = {"claim_id": slot.state.claim.id.text, "slot": slot.name}
-        daemon.outbox.report(slot.schedd, _report(run, ticket, None, began, daemon.clock.now()))
+        report = _report(run, ticket, None, began, daemon.clock.now())
+        daemon.outbox.report(slot.schedd, report)
+        if doubtful:
+            gone = ClaimGone(claim_id=report.claim_id, reason=report.text, code=report.code)
+            daemon.outbox.to_queue(slot.schedd, gone)
 
 
 async def _adopt(daemon: NodeDaemon, slot: NodeSlot, record: RunRecord, *, starts: bool) -> None:
