@@ -20,7 +20,7 @@ import roost.lab
 from roost.cli import lab
 from roost.lab.coverage import Coverage
 from roost.lab.replay import stand_in
-from roost.lab.replay.comparison import differences
+from roost.lab.replay.comparison import differences, timelines
 from roost.lab.replay.driven_loop import DrivenLoop
 from roost.lab.replay.jobs import StandIns
 from roost.lab.replay.worlds import BothWorlds
@@ -32,6 +32,7 @@ from roost.runtime.machine import SystemHost
 from roost.runtime.processes.shepherd.processes import descendants
 from roost.runtime.processes.shepherd.system import read_kernel_file
 from roost.schedd.status import JobStatus
+from roost.startd.work import Taken
 
 #: Scenarios that last at most so long are replayed in every test run, s.
 SHORT_S = 620.0
@@ -226,6 +227,21 @@ def test_what_differs_is_shown_with_both_timelines(tmp_path: Path) -> None:
     missing = taken[:place]
     (found,) = differences(scenario, start, taken, missing)
     assert found.real == ""
+
+
+def test_benchmarks_that_a_part_of_a_slot_ended_count_once(tmp_path: Path) -> None:
+    file = tmp_path / "stay.toml"
+    file.write_text(SUSPENDED)
+    (scenario,) = read_scenarios(file)
+    slot, row = observe_scenario(scenario, SystemHost(), Coverage()).taken[0]
+
+    def taken(*numbers: str) -> list[tuple[str, Taken]]:
+        rows = [replace(row, number=number, at=float(at)) for at, number in enumerate(numbers)]
+        return [(slot, replace(each, reason=Reason.CLAIM_MOVED) if each.number == "8" else each) for each in rows]
+
+    parts = timelines(taken("3", "6", "8", "1", "3", "6", "8", "1", "3", "4"))
+    assert [(each.number, each.at) for each in parts[slot]] == [("3", 8.0), ("4", 9.0)]
+    assert [each.number for each in timelines(taken("3", "4", "3", "4"))[slot]] == ["3", "4", "3", "4"]
 
 
 def test_driven_time_goes_on_for_whoever_waits_for_less_than_a_clock_can_tell() -> None:

@@ -8,7 +8,8 @@ then the whole rest of a job's stay is earlier by as much. What a machine that i
 whole look later. What happens that shortly before the end may still be missing.
 
 A claim may come before the word that the slot is matched, so 6 with 9 counts as 5 and 32 with 9 as 31, and the match of
-a slot that only has a part cut off (6, 8, 1) counts as nothing.
+a slot that only has a part cut off (6, 8, 1) counts as nothing, as do the benchmarks that this ended if they begin
+again (3).
 """
 
 from __future__ import annotations
@@ -71,6 +72,8 @@ def timelines(taken: Iterable[tuple[str, Taken]]) -> Timelines:
         at_once = _AT_ONCE.get(mine[-1].number) if mine and each.number == "9" else None
         if at_once is not None:
             mine[-1] = replace(each, number=at_once, source=mine[-1].source)
+        elif each.number == "3" and mine and mine[-1].number == "3":
+            mine[-1] = each
         else:
             mine.append(each)
         if [row.number for row in mine[-3:]] == ["6", "8", "1"] and mine[-2].reason is Reason.CLAIM_MOVED:
