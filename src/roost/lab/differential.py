@@ -46,6 +46,7 @@ EXCUSED: Final[Mapping[int, str]] = {
         "START becomes true with time on a machine that is not in use and was switched off and on: it is looked at "
         "every minute from that instant on, and in the simulation at full minutes, 24 s sooner"
     ),
+    10_043: "as 397: the queue looks at PeriodicHold at the very instant of the poll that lets the job go on",
 }
 #: How long a case may take, s of real time.
 LIMIT_S: Final = 600.0

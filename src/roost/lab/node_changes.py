@@ -29,7 +29,7 @@ def node_changes(dag: str, taken: Iterable[Taken], at: float) -> Iterator[NodeCh
     for each in taken:
         row = each.row
         way = f"{row.source.name.lower()} → {row.target.name.lower()}"
-        yield NodeChange(name=f"{dag}.{each.node}", at=at, what=f"{row.number:>3} {way}: {row.on}")
+        yield NodeChange(name=f"{dag}.{each.node}", at=at, what=f"{row.number:>3} {way}: {' or '.join(row.on)}")
 
 
 def ended_as(status: RunStatus, exit_code: int) -> str:
