@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Final
 from roost.cli.gridengine.asking import ask
 from roost.cli.gridengine.errors import Failure
 from roost.cli.gridengine.options import Option, usage
-from roost.cli.gridengine.qconf_editing import Editing
 from roost.cli.gridengine.qconf_options import OPTIONS
 from roost.cli.gridengine.qconf_showing import Showing
 
@@ -40,7 +39,7 @@ def run(name: str, arguments: list[str]) -> int:
 
 
 def _run(pool: Pool, arguments: Sequence[str]) -> int:
-    showing, editing = Showing(pool), Editing(pool)
+    showing = Showing(pool)
     status = at = 0
     while at < len(arguments):
         try:
@@ -48,14 +47,19 @@ def _run(pool: Pool, arguments: Sequence[str]) -> int:
             words, at = _words(option, arguments, at + 1)
             if option.refused:
                 raise Failure(f"qconf: -{option.name} is not possible in a Roost pool: {option.refused}")
-            work = showing.show if showing.has(option.name) else editing.edit
-            done = work(option.name, words)
+            done = showing.show(option.name, words) if showing.has(option.name) else _edit(pool, option.name, words)
         except Failure as failure:
             if not status:
                 raise
             raise Failure(str(failure), status) from None
         status = status or done
     return status
+
+
+def _edit(pool: Pool, option: str, words: list[str]) -> int:
+    from roost.cli.gridengine.qconf_editing import Editing
+
+    return Editing(pool).edit(option, words)
 
 
 def _option(word: str) -> Option:

@@ -7,11 +7,7 @@ the file; a text that is as it was is not handed in.
 from __future__ import annotations
 
 import os
-import shlex
-import socket
-import subprocess
 import sys
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -256,6 +252,8 @@ def _beginning(files: object, letters: str, name: str, *, adds: bool) -> tuple[s
 
 
 def _resolves(name: str) -> bool:
+    import socket
+
     try:
         return bool(socket.getaddrinfo(name, None))
     except (OSError, UnicodeError):
@@ -270,6 +268,11 @@ def _stamp(path: str) -> tuple[int, int]:
 
 def edited(text: str) -> tuple[str, str, bool]:
     """Have a text edited: the path that it had, the text afterwards, and whether it was saved. Raises Failure."""
+    # Few options need these.
+    import shlex
+    import subprocess
+    import tempfile
+
     program = shlex.split(os.environ.get("EDITOR", "")) or ["vi"]
     handle, path = tempfile.mkstemp(prefix=f"pid-{os.getpid()}-")
     try:

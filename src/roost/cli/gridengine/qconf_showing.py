@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from roost.cli.gridengine.asking import cell_files
 from roost.cli.gridengine.errors import FAILED, Failure
-from roost.cli.gridengine.root import central_name
 
 if TYPE_CHECKING:
     from roost.cli.pool import Pool
@@ -79,6 +78,8 @@ class Showing:
     def show(self, option: str, words: list[str]) -> int:
         """Show what an option asks for; its exit status. Raises Failure."""
         if option == _SCHEDULER:
+            from roost.cli.gridengine.root import central_name
+
             sys.stdout.write(f"{central_name(self._pool.home)}\n")
             return 0
         files = cell_files(self._pool)

@@ -6,8 +6,8 @@ are the command's; a text comes in as text. Rights are looked at here, for they 
 Grid Engine tells them: after a text was read, before its references are looked at.
 
 `work` has the order and its result, `said` the words about texts that cannot be read. The other modules have the
-options: `objects`, `names`, `lists`, `attributes`, `quotas`, `trees`, `tables`. `templates` has the texts with which an
-editor begins.
+options: `objects`, `names`, `lists`, `attributes` (with `members`), `quotas`, `trees`, `tables`. `templates` has the
+texts with which an editor begins.
 """
 
 from __future__ import annotations
