@@ -219,12 +219,12 @@ class Scenario:
     @property
     def unreplayed(self) -> str:
         """Why it cannot happen to real daemons; "" if it can."""
-        return "a replay does not drive the time of jobs that run beside the queue" if self.runs_beside else ""
+        return "a replay does not drive the time of jobs that run beside the queue" if self.runs_locally else ""
 
     @property
-    def runs_beside(self) -> bool:
+    def runs_locally(self) -> bool:
         """Whether some job is of the scheduler or local universe, and runs beside the queue."""
-        nodes = any(dag.runs_beside for dag in self.dags.values())
+        nodes = any(dag.runs_locally for dag in self.dags.values())
         return nodes or any(each.described.get("JobUniverse") in UNIVERSES for each in self.jobs)
 
     def failed(self, deed: Deed, error: LabError) -> LabError:

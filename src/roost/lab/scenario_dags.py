@@ -58,7 +58,7 @@ class ScenarioDag:
     templates: Mapping[str, Template]
     scripts: Mapping[str, Script]
     #: Some job of a node runs beside the queue.
-    runs_beside: bool = False
+    runs_locally: bool = False
 
 
 def read_dags(tables: tuple[Table, ...], templates: Mapping[str, Template]) -> dict[str, ScenarioDag]:
@@ -109,7 +109,7 @@ def _dag(table: Table, name: str, templates: Mapping[str, Template]) -> Scenario
         except LabError as error:
             table.fail(f"node {node.name}: {error}")
         beside = beside or any(each.get("JobUniverse") in UNIVERSES for each in jobs)
-    return replace(run, runs_beside=beside)
+    return replace(run, runs_locally=beside)
 
 
 def _template_of(table: Table, node: Node, templates: Mapping[str, Template]) -> Template:

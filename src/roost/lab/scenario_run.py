@@ -25,9 +25,9 @@ from roost.lab.scenario_described import configured
 from roost.lab.scenario_failure import Explainer, timeline
 from roost.lab.scenario_jobs import misses, why_there
 from roost.node.host_slots import Starter
-from roost.sim.beside import beside_plan
 from roost.sim.host import Machine, Slot
 from roost.sim.job_changes import JobChange
+from roost.sim.local_jobs import local_machine_plan
 from roost.sim.machine_plan import MachinePlan
 from roost.sim.pool_ads import pool_ad
 from roost.sim.run import Run
@@ -151,7 +151,7 @@ class _Run:
             queue=pattern.queue,
             told=True,
             scripts=scenario.hooks,
-            beside=beside_plan(pattern.config, self.start) if scenario.runs_beside else None,
+            beside=local_machine_plan(pattern.config, self.start) if scenario.runs_locally else None,
             defrag=pattern.defrag,
             informs=pattern.informs,
             days=scenario.end_s / 86_400,

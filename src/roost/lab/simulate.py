@@ -27,10 +27,10 @@ from roost.lab.timelines import Timelines, interval_s
 from roost.lab.workloads import read_jobs, renumbered
 from roost.model.slots import SlotKind
 from roost.schedd.local import is_local
-from roost.sim.beside import beside_plan, runs_beside
 from roost.sim.bus import Faults
 from roost.sim.chance import stream
 from roost.sim.host import Machine
+from roost.sim.local_jobs import local_machine_plan, runs_locally
 from roost.sim.machine_plan import MachinePlan
 from roost.sim.owners import NOBODY, OwnerTrace, diurnal
 from roost.sim.owners_file import TraceProblem, read_csv
@@ -150,7 +150,7 @@ def prepare(request: Request, host: Host) -> Prepared:
         defrag=patterns[0].defrag,
         faults=request.faults,
         exhaustive=request.exhaustive,
-        beside=beside_plan(patterns[0].config, BEGINNING) if runs_beside(tuple(jobs)) else None,
+        beside=local_machine_plan(patterns[0].config, BEGINNING) if runs_locally(tuple(jobs)) else None,
     )
     return Prepared(plan, (*notes, *_too_large(plan)), loaded)
 

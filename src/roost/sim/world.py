@@ -21,7 +21,6 @@ from roost.model.identifiers import ClaimId
 from roost.negotiator.settings import Settings as NegotiatorSettings
 from roost.schedd.claim_table import QueueSettings
 from roost.schedd.events import ClaimsHeard, Event, RunMeasured
-from roost.sim.beside import Beside, beside_plan, runs_beside
 from roost.sim.bus import Bus, Faults
 from roost.sim.chance import stream
 from roost.sim.checkers import Checker
@@ -29,6 +28,7 @@ from roost.sim.defragmentation import Defragmentation
 from roost.sim.engine import Engine, seldom_collected
 from roost.sim.fetched import WorkSource
 from roost.sim.host import Machine, Slot
+from roost.sim.local_jobs import LocalJobs, local_machine_plan, runs_locally
 from roost.sim.machine_plan import MachinePlan
 from roost.sim.metrics import Metrics
 from roost.sim.negotiation import SOON_S, Negotiation
@@ -154,9 +154,9 @@ class World:
                 machine.queue_link.repeat(plan.start)
         self.beside = None
         if plan.beside is not None:
-            self.beside = Beside(self.queue, self._machine(plan.beside, len(self.machines)))
+            self.beside = LocalJobs(self.queue, self._machine(plan.beside, len(self.machines)))
             self.queue.watchers.append(self.beside.look)
-        assert self.beside is not None or not runs_beside(plan.jobs), "a plan of such jobs has a machine for them"
+        assert self.beside is not None or not runs_locally(plan.jobs), "a plan of such jobs has a machine for them"
         self.queue.expect(plan.jobs)
         order = list(range(len(self.machines)))
         stream(plan.seed, "matcher").shuffle(order)
@@ -283,7 +283,7 @@ class World:
         """The daemons that no machine has, queue, matchmaker and defragmentation, read their configuration anew."""
         self.queue.reconfigure(pattern.queue)
         if self.beside is not None:
-            self.beside.machine.reconfigure(beside_plan(pattern.config, self.plan.start), now)
+            self.beside.machine.reconfigure(local_machine_plan(pattern.config, self.plan.start), now)
         for machine in self.machines:
             for slot in machine.slots:
                 if slot.run is not None and slot.run.process.job.name not in self.source:

@@ -29,12 +29,12 @@ _HARDWARE: Final = Hardware(cpus=100_000, memory_mb=1_000_000_000, disk_kb=1_000
 _FILE: Final = "/beside the queue"
 
 
-def runs_beside(jobs: tuple[Job, ...]) -> bool:
+def runs_locally(jobs: tuple[Job, ...]) -> bool:
     """Whether some job runs beside the queue."""
     return any(is_local(job.ad) for job in jobs)
 
 
-def beside_plan(config: Config, start: float) -> MachinePlan:
+def local_machine_plan(config: Config, start: float) -> MachinePlan:
     """The machine beside the queue of a pool with that configuration."""
     host = MemoryHost(files={_FILE: MACHINE_CONFIG})
     settings = tuple(hook_settings(config).items())
@@ -42,7 +42,7 @@ def beside_plan(config: Config, start: float) -> MachinePlan:
     return make_pattern(loaded, _HARDWARE).machine(local_name(QUEUE), NOBODY, started_at=start, phase_s=0)
 
 
-class Beside:
+class LocalJobs:
     """The jobs beside a queue."""
 
     def __init__(self, queue: Queue, machine: Machine) -> None:
@@ -82,4 +82,4 @@ class Beside:
             self._looks = False
 
 
-__all__ = ["Beside", "beside_plan", "runs_beside"]
+__all__ = ["LocalJobs", "local_machine_plan", "runs_locally"]
