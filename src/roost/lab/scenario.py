@@ -114,7 +114,7 @@ class Order(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Deed:
+class ScheduledAction:
     """An order, at one instant."""
 
     at_s: float
@@ -202,13 +202,13 @@ class Scenario:
     described: Mapping[str, Mapping[str, Any]]
     #: What these are made of: submit descriptions say more under a configuration.
     templates: Mapping[str, Template] = field(default_factory=dict)
-    deeds: tuple[Deed, ...] = ()
+    actions: tuple[ScheduledAction, ...] = ()
     expectations: tuple[Expectation, ...] = ()
 
     @property
     def end_s(self) -> float:
         """When everything that matters is over, s since its beginning."""
-        times = [each.at_s + each.for_s for each in self.expectations] + [each.at_s for each in self.deeds]
+        times = [each.at_s + each.for_s for each in self.expectations] + [each.at_s for each in self.actions]
         return max([*times, *(each.at_s for each in self.jobs)], default=0.0) + 1
 
     @property
@@ -227,10 +227,10 @@ class Scenario:
         nodes = any(dag.runs_locally for dag in self.dags.values())
         return nodes or any(each.described.get("JobUniverse") in UNIVERSES for each in self.jobs)
 
-    def failed(self, deed: Deed, error: LabError) -> LabError:
+    def failed(self, action: ScheduledAction, error: LabError) -> LabError:
         """The error of an order, with its place, unless it names one in this file itself."""
         text = str(error)
-        return error if text.startswith(f"{self.file}:") else LabError(f"{self.file}:{deed.line}: {text}")
+        return error if text.startswith(f"{self.file}:") else LabError(f"{self.file}:{action.line}: {text}")
 
     def submitted(self, start: float) -> list[Job]:
         """Its jobs."""

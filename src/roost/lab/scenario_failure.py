@@ -148,7 +148,7 @@ def row_text(taken: Taken | StarterTaken, start: float) -> str:
 def timeline(scenario: Scenario, start: float, taken: Iterable[Taken | StarterTaken], at_s: float) -> Iterator[str]:
     """Transitions around an instant, with what people did between them."""
     lines = [(each.at - start, 1, row_text(each, start)) for each in taken]
-    lines += [(at, 0, f"{shown(at):>10}  {text}") for at, text in _deeds(scenario)]
+    lines += [(at, 0, f"{shown(at):>10}  {text}") for at, text in _actions(scenario)]
     lines.sort(key=lambda line: line[:2])
     before = [text for at, _, text in lines if at <= at_s]
     if len(before) > BEFORE:
@@ -158,7 +158,7 @@ def timeline(scenario: Scenario, start: float, taken: Iterable[Taken | StarterTa
     yield from [text for at, _, text in lines if at > at_s][:AFTER]
 
 
-def _deeds(scenario: Scenario) -> Iterator[tuple[float, str]]:
+def _actions(scenario: Scenario) -> Iterator[tuple[float, str]]:
     """What people did, in words."""
     several = len(scenario.machines) > 1
     for machine in scenario.machines:
@@ -176,8 +176,8 @@ def _deeds(scenario: Scenario) -> Iterator[tuple[float, str]]:
         yield job.at_s, f"job {job.name} is submitted"
     for job in scenario.fetched:
         yield job.at_s, f"job {job.name} can be fetched"
-    for deed in scenario.deeds:
-        what = " ".join(word for word in (deed.order.value.replace("_", " "), deed.how, deed.job) if word)
-        given = deed.attributes or {each.name: each.value for each in deed.settings}
+    for action in scenario.actions:
+        what = " ".join(word for word in (action.order.value.replace("_", " "), action.how, action.job) if word)
+        given = action.attributes or {each.name: each.value for each in action.settings}
         what += "".join(f" {name} = {given[name]}" for name in given)
-        yield deed.at_s, f"order{f' to {deed.machine}' if several and deed.machine else ''}: {what}"
+        yield action.at_s, f"order{f' to {action.machine}' if several and action.machine else ''}: {what}"

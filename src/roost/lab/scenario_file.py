@@ -100,7 +100,7 @@ def _scenarios(path: Path, root: Table) -> Iterator[Scenario]:
             dags=dags,
             described=jobs.described,
             templates=jobs.templates,
-            deeds=tuple(steps.deeds),
+            actions=tuple(steps.actions),
             expectations=tuple(steps.expectations),
         )
 

@@ -18,9 +18,9 @@ from roost.lab.durations import shown
 from roost.lab.machines import LabError, load_config, make_pattern
 from roost.lab.node_changes import NodeChange
 from roost.lab.policy_check import not_acted_on, refuse_unreadable
-from roost.lab.scenario import Deed, Expectation, JobExpectation, Order, Scenario, ScenarioMachine, job_of
+from roost.lab.scenario import Expectation, JobExpectation, Order, Scenario, ScenarioMachine, ScheduledAction, job_of
+from roost.lab.scenario_actions import do, slot_named
 from roost.lab.scenario_dags import Flow, dag_misses, names_at_try
-from roost.lab.scenario_deeds import do, slot_named
 from roost.lab.scenario_described import configured
 from roost.lab.scenario_failure import Explainer, timeline
 from roost.lab.scenario_jobs import misses, why_there
@@ -167,8 +167,8 @@ class _Run:
         self.flows = {
             name: Flow(each, self.world, self._pool_config, self._make) for name, each in scenario.dags.items()
         }
-        for deed in scenario.deeds:
-            self.world.engine.at(self.start + deed.at_s, lambda now, deed=deed: self._do(deed, now))  # type: ignore[misc]
+        for action in scenario.actions:
+            self.world.engine.at(self.start + action.at_s, lambda now, action=action: self._do(action, now))  # type: ignore[misc]
         for each in scenario.expectations:
             due = lambda now, each=each: self._look(each, now)  # noqa: E731
             self.world.engine.at(self.start + each.at_s, due, _RANK_LOOK)
@@ -196,22 +196,22 @@ class _Run:
         return config
 
     def _plan(self, machine: ScenarioMachine, config: Config, present: PresentLayout | None = None) -> MachinePlan:
-        relaid = any(deed.order is Order.RECONFIG for deed in self.scenario.deeds)
+        relaid = any(action.order is Order.RECONFIG for action in self.scenario.actions)
         pattern = make_pattern(config, machine.hardware, accounts=relaid, present=present)
         sensors = machine.sensors(self.start, connections(config))
         plan = pattern.machine(machine.name, sensors.owner, started_at=self.start, phase_s=0)
         return replace(plan, sensors=sensors)
 
-    def _reconfigure(self, deed: Deed, now: float) -> None:
+    def _reconfigure(self, action: ScheduledAction, now: float) -> None:
         """One machine's daemon reads its configuration anew, or all daemons of the pool do."""
         for machine in self.scenario.machines:
-            if deed.machine in ("", machine.name):
-                self.settings[machine.name] = (*self.settings[machine.name], *deed.settings)
+            if action.machine in ("", machine.name):
+                self.settings[machine.name] = (*self.settings[machine.name], *action.settings)
                 config = self._loaded(machine, self.settings[machine.name])
                 simulated = self._machine(machine.name)
                 simulated.reconfigure(self._plan(machine, config, simulated.present), now)
-        if not deed.machine:
-            self.pool_settings = (*self.pool_settings, *deed.settings)
+        if not action.machine:
+            self.pool_settings = (*self.pool_settings, *action.settings)
             self.world.reconfigure(make_pattern(self._pool_config(), self.scenario.hardware), now)
 
     def _machine(self, name: str) -> Machine:
@@ -253,19 +253,19 @@ class _Run:
     def _slot(self, each: Expectation) -> Slot | None:
         return slot_named(self._machine(each.machine), each.slot)
 
-    def _do(self, deed: Deed, now: float) -> None:
+    def _do(self, action: ScheduledAction, now: float) -> None:
         try:
             do(
-                deed,
-                self._machine(deed.machine),
+                action,
+                self._machine(action.machine),
                 self.world,
-                self.ids.get(deed.job, ""),
+                self.ids.get(action.job, ""),
                 self._reconfigure,
                 self.flows,
                 now,
             )
         except LabError as error:
-            raise self.scenario.failed(deed, error) from None
+            raise self.scenario.failed(action, error) from None
 
     # -- looking -------------------------------------------------------------------------------------------
 

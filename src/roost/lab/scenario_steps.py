@@ -13,7 +13,7 @@ from typing import Any, Final
 from roost.base.records import dataclass, field
 from roost.classad import ClassAd, ParseError, parse_expression
 from roost.lab.durations import shown
-from roost.lab.scenario import DagExpectation, Deed, Expectation, JobExpectation, Order, Submitted
+from roost.lab.scenario import DagExpectation, Expectation, JobExpectation, Order, ScheduledAction, Submitted
 from roost.lab.scenario_dags import NODE_STATES, STATUSES, ScenarioDag
 from roost.lab.scenario_described import Described, Jobs
 from roost.lab.scenario_jobs import LOGGED
@@ -71,7 +71,7 @@ class Steps:
     dags: Mapping[str, ScenarioDag] = field(default_factory=dict)
     jobs: list[Submitted] = field(default_factory=list)
     fetched: list[Submitted] = field(default_factory=list)
-    deeds: list[Deed] = field(default_factory=list)
+    actions: list[ScheduledAction] = field(default_factory=list)
     expectations: list[Expectation] = field(default_factory=list)
     #: How often each job has been submitted.
     counts: dict[str, int] = field(default_factory=dict)
@@ -84,7 +84,7 @@ class Steps:
     def has_node(self, job: str) -> bool:
         """Whether a job is one of a node of a DAG that was submitted."""
         dag, _, node = job.partition("/")[0].partition(".")
-        submitted = any(deed.order is Order.DAG and deed.how == dag for deed in self.deeds)
+        submitted = any(action.order is Order.DAG and action.how == dag for action in self.actions)
         return submitted and (node in self.dags[dag].dag.nodes or node.rpartition(".")[0] in self.dags[dag].dag.nodes)
 
     def machine(self, step: Table) -> MachineSteps:
@@ -218,11 +218,11 @@ _THEN: Final = ("nothing", "resume")
 
 def _update(found: Steps, step: Table, key: str, at_s: float) -> None:
     ad = ClassAd(_ad_values(step.child(key, step.what), step, key))
-    found.deeds.append(_deed(step, key, at_s, attributes=ad))
+    found.actions.append(_action(step, key, at_s, attributes=ad))
 
 
 def _how(found: Steps, step: Table, key: str, at_s: float) -> None:
-    found.deeds.append(_deed(step, key, at_s, how=step.choice(key, _HOW[key])))
+    found.actions.append(_action(step, key, at_s, how=step.choice(key, _HOW[key])))
 
 
 def _drain(found: Steps, step: Table, key: str, at_s: float) -> None:
@@ -235,14 +235,14 @@ def _drain(found: Steps, step: Table, key: str, at_s: float) -> None:
         _expression(step, key, start)
     then = table.choice("then", _THEN) if "then" in table else "nothing"
     how = table.choice("how", _HOW[key]) if "how" in table else "graceful"
-    found.deeds.append(_deed(step, key, at_s, how=how, start=start, then=then))
+    found.actions.append(_action(step, key, at_s, how=how, start=start, then=then))
     return None
 
 
 def _plain(found: Steps, step: Table, key: str, at_s: float) -> None:
     if step.values[key] is not True:
         step.fail(f"{key} has no other value than true", key)
-    found.deeds.append(_deed(step, key, at_s))
+    found.actions.append(_action(step, key, at_s))
 
 
 def _of_job(found: Steps, step: Table, key: str, at_s: float) -> None:
@@ -251,7 +251,7 @@ def _of_job(found: Steps, step: Table, key: str, at_s: float) -> None:
         members = members or [name] * found.has_node(name)
         if not members:
             step.fail(f"no job {name!r} has been submitted before this step", key)
-        found.deeds += [_deed(step, key, at_s, job=each) for each in members]
+        found.actions += [_action(step, key, at_s, job=each) for each in members]
 
 
 def _group(job: str) -> str:
@@ -261,19 +261,19 @@ def _group(job: str) -> str:
 
 
 def _reconfig(found: Steps, step: Table, key: str, at_s: float) -> None:
-    found.deeds.append(_deed(step, key, at_s, settings=step.settings(key, step.what)))
+    found.actions.append(_action(step, key, at_s, settings=step.settings(key, step.what)))
 
 
 def _of_dag(found: Steps, step: Table, key: str, at_s: float) -> None:
     name = step.text(key, "")
     if name not in found.dags:
         step.fail(f"there is no DAG {name!r}; describe it in [dags.{name}]", key)
-    found.deeds.append(_deed(step, key, at_s, how=name))
+    found.actions.append(_action(step, key, at_s, how=name))
 
 
-def _deed(step: Table, key: str, at_s: float, **given: Any) -> Deed:
+def _action(step: Table, key: str, at_s: float, **given: Any) -> ScheduledAction:
     on = step.text("on", "")
-    return Deed(at_s=at_s, line=step.line(), order=Order(key), machine=on, slot=slot_of(step), **given)
+    return ScheduledAction(at_s=at_s, line=step.line(), order=Order(key), machine=on, slot=slot_of(step), **given)
 
 
 # -- what is expected ------------------------------------------------------------------------------------------

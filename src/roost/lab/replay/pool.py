@@ -22,7 +22,7 @@ from roost.lab.replay.driven_loop import DrivenClock, DrivenLoop
 from roost.lab.replay.jobs import StandIns, ad_of
 from roost.lab.replay.machine import ReplayNode, WatchedNursery
 from roost.lab.replay.queue import ReplaySchedd, Together
-from roost.lab.scenario import MACHINE, Deed, Order, Scenario, ScenarioMachine
+from roost.lab.scenario import MACHINE, Order, Scenario, ScenarioMachine, ScheduledAction
 from roost.model import events as nev
 from roost.node.machine import NodeSlot
 from roost.runtime.bus.client import ANSWER_S, Bus, Handler
@@ -373,62 +373,64 @@ class ReplayPool:
         cluster = self.schedd.queue.book.clusters.get(job.cluster)
         return JobStatus.GONE if cluster is None else cluster.status(job.proc)
 
-    async def do(self, deed: Deed, configured: Callable[[Deed], Mapping[str, Config]]) -> None:
+    async def do(self, action: ScheduledAction, configured: Callable[[ScheduledAction], Mapping[str, Config]]) -> None:
         """Carry out an order; `configured` gives the configurations after it. Raises LabError for an order to
         something that does not exist.
         """
-        node, now = self._node(deed), self.clock.now()
-        match deed.order:
+        node, now = self._node(action), self.clock.now()
+        match action.order:
             case Order.HOLD | Order.RELEASE | Order.REMOVE | Order.SUSPEND | Order.CONTINUE | Order.VACATE_JOB:
-                self.act(_ACTIONS[deed.order], (self._job(deed),))
+                self.act(_ACTIONS[action.order], (self._job(action),))
             case Order.UPDATE:
-                assert deed.attributes is not None
-                self._tell(deed, nev.JobUpdated(attributes=deed.attributes), now)
+                assert action.attributes is not None
+                self._tell(action, nev.JobUpdated(attributes=action.attributes), now)
             case Order.CHECKPOINT:
-                self._tell(deed, nev.CheckpointRequested(), now)
+                self._tell(action, nev.CheckpointRequested(), now)
             case Order.MATCH:
-                slot = self._slot(deed)
-                self._tell(deed, nev.MatchReceived(claim_id=slot.state.claim.id), now)
+                slot = self._slot(action)
+                self._tell(action, nev.MatchReceived(claim_id=slot.state.claim.id), now)
             case Order.SHUTDOWN:
-                node.carry_out(node.machine.to_all(nev.ShutdownRequested(kind=_SHUTDOWNS[deed.how]), now))
+                node.carry_out(node.machine.to_all(nev.ShutdownRequested(kind=_SHUTDOWNS[action.how]), now))
             case Order.VACATE:
-                await self._ask(node, Vacate(slot=self._slot(deed).name, fast=deed.how == "fast"))
+                await self._ask(node, Vacate(slot=self._slot(action).name, fast=action.how == "fast"))
             case Order.DRAIN:
-                order = DrainOrder(schedule=_SCHEDULES[deed.how], reason="the scenario")
-                then = OnCompletion.RESUME if deed.then == "resume" else OnCompletion.NOTHING
+                order = DrainOrder(schedule=_SCHEDULES[action.how], reason="the scenario")
+                then = OnCompletion.RESUME if action.then == "resume" else OnCompletion.NOTHING
                 await self._ask(
                     node,
-                    Drain(schedule=int(order.schedule), on_completion=int(then), start=deed.start, reason=order.reason),
+                    Drain(
+                        schedule=int(order.schedule), on_completion=int(then), start=action.start, reason=order.reason
+                    ),
                 )
             case Order.CANCEL_DRAIN:
                 await self._ask(node, CancelDrain())
             case Order.RESTART:
                 await self._restart(node)
             case Order.RECONFIG:
-                configs = configured(deed)
+                configs = configured(action)
                 for name, each in self.nodes.items():
-                    if deed.machine in ("", name):
+                    if action.machine in ("", name):
                         await each.reconfigure(configs[name])
-                if not deed.machine:
+                if not action.machine:
                     self._config = configs[""]
                     await self.schedd.reconfigure(configs[""])
                     await self.central.reconfigure(configs[""])
             case Order.DAG:
-                self.flows[deed.how] = ReplayFlow(self, self.scenario.dags[deed.how], self._config)
+                self.flows[action.how] = ReplayFlow(self, self.scenario.dags[action.how], self._config)
             case Order.REMOVE_DAG:
-                self.flows[deed.how].remove()
+                self.flows[action.how].remove()
             case Order.QUEUE:
-                self.buses[Role.SCHEDD].mute(deed.how == "away")
+                self.buses[Role.SCHEDD].mute(action.how == "away")
 
-    def _job(self, deed: Deed) -> JobId:
+    def _job(self, action: ScheduledAction) -> JobId:
         """The job that an order is about. Raises LabError for one that has not been submitted."""
-        if deed.job not in self.ids:
-            raise LabError(f"the job {deed.job} has not been submitted when {deed.order} is ordered")
-        return self.ids[deed.job]
+        if action.job not in self.ids:
+            raise LabError(f"the job {action.job} has not been submitted when {action.order} is ordered")
+        return self.ids[action.job]
 
-    def _node(self, deed: Deed) -> ReplayNode:
+    def _node(self, action: ScheduledAction) -> ReplayNode:
         """The machine that an order is given to."""
-        return self.nodes[deed.machine or self.scenario.machines[0].name]
+        return self.nodes[action.machine or self.scenario.machines[0].name]
 
     async def _ask(self, node: ReplayNode, request: Request[Any]) -> None:
         subject = Subjects(_POOL).ask_node(node.context.name, CLIENT)
@@ -449,12 +451,12 @@ class ReplayPool:
         self.node_buses[name] = bus
         await self.begin(node.replayed, config)
 
-    def _tell(self, deed: Deed, event: Any, now: float) -> None:
-        node = self._node(deed)
-        node.carry_out(node.machine.host.receive(self._slot(deed), event, now))
+    def _tell(self, action: ScheduledAction, event: Any, now: float) -> None:
+        node = self._node(action)
+        node.carry_out(node.machine.host.receive(self._slot(action), event, now))
 
-    def _slot(self, deed: Deed) -> NodeSlot:
-        for slot in self._node(deed).machine.slots:
-            if str(slot.plan.id).removeprefix("slot") == deed.slot:
+    def _slot(self, action: ScheduledAction) -> NodeSlot:
+        for slot in self._node(action).machine.slots:
+            if str(slot.plan.id).removeprefix("slot") == action.slot:
                 return slot
-        raise LabError(f"there is no slot {deed.slot} when {deed.order} is ordered")
+        raise LabError(f"there is no slot {action.slot} when {action.order} is ordered")

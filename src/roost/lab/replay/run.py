@@ -22,7 +22,7 @@ from roost.lab.policy_check import refuse_unreadable
 from roost.lab.replay.driven_loop import DrivenLoop, Stuck
 from roost.lab.replay.leftovers import RunDirectory, memory
 from roost.lab.replay.pool import CLIENT, ReplayPool, Stage
-from roost.lab.scenario import Deed, Scenario
+from roost.lab.scenario import Scenario, ScheduledAction
 from roost.lab.scenario_described import configured
 from roost.model.starter import HookPoint
 from roost.runtime.processes.accounts import can_switch_user
@@ -210,15 +210,15 @@ def _script(
             pool.submit(jobs)
 
         found.append((at_s, submit))
-    for deed in scenario.deeds:
+    for action in scenario.actions:
 
-        async def do(deed: Deed = deed) -> None:
+        async def do(action: ScheduledAction = action) -> None:
             try:
-                await pool.do(deed, settings.changed)
+                await pool.do(action, settings.changed)
             except LabError as error:
-                raise scenario.failed(deed, error) from None
+                raise scenario.failed(action, error) from None
 
-        found.append((deed.at_s, do))
+        found.append((action.at_s, do))
     return iter(sorted(found, key=lambda each: each[0]))
 
 
@@ -251,9 +251,9 @@ class _Settings:
             self._settings[machine] += tuple(Setting(*each) for each in more)
         return self._configs()
 
-    def changed(self, deed: Deed) -> dict[str, Config]:
+    def changed(self, action: ScheduledAction) -> dict[str, Config]:
         """The configurations after an order."""
-        self._set(*deed.settings, machine=deed.machine)
+        self._set(*action.settings, machine=action.machine)
         return self._configs()
 
     def _set(self, *settings: Setting, machine: str = "") -> None:

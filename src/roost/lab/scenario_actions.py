@@ -8,7 +8,7 @@ from typing import Final, assert_never
 from roost.base.records import replace
 from roost.classad import parse_expression
 from roost.lab.machines import LabError
-from roost.lab.scenario import Deed, Order
+from roost.lab.scenario import Order, ScheduledAction
 from roost.lab.scenario_dags import Flow
 from roost.model import events as ev
 from roost.model.events import DrainSchedule, ShutdownKind
@@ -40,11 +40,11 @@ def slot_named(machine: Machine, name: str) -> Slot | None:
 
 
 def do(
-    deed: Deed,
+    action: ScheduledAction,
     machine: Machine,
     world: World,
     job: str,
-    reconfigure: Callable[[Deed, float], None],
+    reconfigure: Callable[[ScheduledAction, float], None],
     flows: Mapping[str, Flow],
     now: float,
 ) -> None:
@@ -52,61 +52,61 @@ def do(
     daemons read changed settings; `flows` are DAGs. Raises LabError for an order to something that does not exist.
     """
     queue = world.queue
-    match deed.order:
+    match action.order:
         case Order.HOLD | Order.REMOVE | Order.VACATE_JOB | Order.RELEASE | Order.SUSPEND | Order.CONTINUE:
             if not job:
-                raise LabError(f"the job {deed.job} has not been submitted when {deed.order} is ordered")
-            queue.act(_ACTIONS[deed.order], job, now)
+                raise LabError(f"the job {action.job} has not been submitted when {action.order} is ordered")
+            queue.act(_ACTIONS[action.order], job, now)
         case Order.UPDATE:
-            assert deed.attributes is not None
-            _tell(machine, deed, ev.JobUpdated(attributes=deed.attributes), now)
+            assert action.attributes is not None
+            _tell(machine, action, ev.JobUpdated(attributes=action.attributes), now)
         case Order.VACATE:
-            _tell(machine, deed, ev.VacateRequested(fast=deed.how == "fast"), now)
+            _tell(machine, action, ev.VacateRequested(fast=action.how == "fast"), now)
         case Order.CHECKPOINT:
-            _tell(machine, deed, ev.CheckpointRequested(), now)
+            _tell(machine, action, ev.CheckpointRequested(), now)
         case Order.SHUTDOWN:
             for slot in list(machine.slots):
-                machine.tell(slot, ev.ShutdownRequested(kind=_SHUTDOWNS[deed.how]), now)
+                machine.tell(slot, ev.ShutdownRequested(kind=_SHUTDOWNS[action.how]), now)
         case Order.DRAIN:
-            _refused(machine.drain(_drain_order(deed), now), deed)
+            _refused(machine.drain(_drain_order(action), now), action)
         case Order.CANCEL_DRAIN:
-            _refused(machine.cancel_drain(now), deed)
+            _refused(machine.cancel_drain(now), action)
         case Order.RESTART:
             machine.die(now)
             world.start_anew(machine, now)
         case Order.RECONFIG:
-            reconfigure(deed, now)
+            reconfigure(action, now)
         case Order.MATCH:
-            slot = _slot(machine, deed)
+            slot = _slot(machine, action)
             machine.tell(slot, ev.MatchReceived(claim_id=slot.state.claim.id), now)
         case Order.QUEUE:
-            queue.mute(deed.how == "away")
+            queue.mute(action.how == "away")
         case Order.DAG:
-            flows[deed.how].begin(now)
+            flows[action.how].begin(now)
         case Order.REMOVE_DAG:
-            flows[deed.how].remove(now)
+            flows[action.how].remove(now)
         case _ as never:
             assert_never(never)
 
 
-def _refused(refusal: Refusal | None, deed: Deed) -> None:
+def _refused(refusal: Refusal | None, action: ScheduledAction) -> None:
     if refusal is not None:
-        raise LabError(f"the machine refuses to {deed.order.value.replace('_', ' ')}: {refusal}")
+        raise LabError(f"the machine refuses to {action.order.value.replace('_', ' ')}: {refusal}")
 
 
-def _tell(machine: Machine, deed: Deed, event: ev.Event, now: float) -> None:
-    machine.tell(_slot(machine, deed), event, now)
+def _tell(machine: Machine, action: ScheduledAction, event: ev.Event, now: float) -> None:
+    machine.tell(_slot(machine, action), event, now)
 
 
-def _slot(machine: Machine, deed: Deed) -> Slot:
-    slot = slot_named(machine, deed.slot)
+def _slot(machine: Machine, action: ScheduledAction) -> Slot:
+    slot = slot_named(machine, action.slot)
     if slot is None:
-        raise LabError(f"there is no slot {deed.slot} when {deed.order} is ordered")
+        raise LabError(f"there is no slot {action.slot} when {action.order} is ordered")
     return slot
 
 
-def _drain_order(deed: Deed) -> DrainOrder:
-    order = DrainOrder(schedule=_SCHEDULES[deed.how], reason="the scenario")
-    if deed.start:
-        order = replace(order, start=parse_expression(deed.start))
-    return replace(order, on_completion=OnCompletion.RESUME) if deed.then == "resume" else order
+def _drain_order(action: ScheduledAction) -> DrainOrder:
+    order = DrainOrder(schedule=_SCHEDULES[action.how], reason="the scenario")
+    if action.start:
+        order = replace(order, start=parse_expression(action.start))
+    return replace(order, on_completion=OnCompletion.RESUME) if action.then == "resume" else order
