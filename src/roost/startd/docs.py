@@ -56,11 +56,44 @@ def _diagram() -> str:
         states.append(f"    state {state} {{")
         states += [f"        {_name(pair)} : {pair.activity}" for pair in PAIRS if pair.state is state]
         states.append("    }")
-    edges = (
-        (_name(row.source), _name(row.target), f"{row.number} ({row.letter})" if row.letter else row.number)
-        for row in TRANSITIONS
-    )
-    return "\n".join([*diagram(edges, start=("Owner_Idle",), states=states), ""])
+    return "\n".join([*diagram(_edges(), start=("Owner_Idle",), states=states), ""])
+
+
+def _edges() -> list[tuple[str, str, str]]:
+    """The arrows of the diagram: from, to and label.
+
+    A transition from all activities of a state, or to all of them, is one arrow of the whole state. Arrows are in the
+    order of the states that they lead to: drawn so, their labels do not cover each other.
+    """
+    order = list(State)
+    rows = {
+        (row.source, row.target, f"{row.number} ({row.letter})" if row.letter else row.number) for row in TRANSITIONS
+    }
+
+    def place(row: tuple[Pair, Pair, str]) -> tuple[int, int, int, int, str]:
+        source, target, label = row
+        states = order.index(target.state), order.index(source.state)
+        return *states, PAIRS.index(source), PAIRS.index(target), label
+
+    found = []
+    for source, target, label in sorted(rows, key=place):
+        begin, end = _name(source), _name(target)
+        if source.state is not target.state:
+            if all((each, target, label) in rows for each in _pairs(source.state)):
+                begin = _whole(source)
+            if all((source, each, label) in rows for each in _pairs(target.state)):
+                end = _whole(target)
+        found.append((begin, end, label))
+    return list(dict.fromkeys(found))
+
+
+def _pairs(state: State) -> list[Pair]:
+    return [pair for pair in PAIRS if pair.state is state]
+
+
+def _whole(pair: Pair) -> str:
+    """The name of the state of a pair; of the pair where it is the only one."""
+    return str(pair.state) if len(_pairs(pair.state)) > 1 else _name(pair)
 
 
 def _name(pair: Pair) -> str:
