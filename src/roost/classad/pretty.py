@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, TypeAlias, get_args
 
 from roost.classad.syntax import AdNode, ListNode, Node
-from roost.classad.unparse import _ANY, _push, _strength, item_node, quote_name, reference_order
+from roost.classad.unparse import ANY_STRENGTH, item_node, push_node, quote_name, reference_order, strength_of
 from roost.classad.values import fold
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def unparse_pretty(item: Node | Value) -> str:
     out: list[str] = []
     level = 0
     root: Node = item if isinstance(item, _NODES) else item_node(item)  # type: ignore[assignment]
-    work: _Work = [(root, _ANY)]
+    work: _Work = [(root, ANY_STRENGTH)]
     while work:
         part = work.pop()
         if isinstance(part, str):
@@ -44,7 +44,7 @@ def unparse_pretty(item: Node | Value) -> str:
             level += part
         else:
             node, least = part
-            if _strength(node) < least:
+            if strength_of(node) < least:
                 out.append("(")
                 work.append(")")
             _push_node(work, node)
@@ -60,10 +60,10 @@ def _push_node(work: _Work, node: Node) -> None:
             for index in range(len(items) - 1, -1, -1):
                 if index < len(items) - 1:
                     work.append(",")
-                work += ((items[index], _ANY), None)
+                work += ((items[index], ANY_STRENGTH), None)
             work += (_LIST_INDENT, "{", None, _LIST_INDENT)
         case _:
-            _push(work, node, False)  # type: ignore[arg-type]
+            push_node(work, node, False)  # type: ignore[arg-type]
 
 
 def ordered_attributes(ad: AdNode) -> list[tuple[str, Node]]:
@@ -82,5 +82,5 @@ def _push_ad(work: _Work, ad: AdNode) -> None:
         name, node = ordered[index]
         if index < len(ordered) - 1:
             work.append("; ")
-        work += ((node, _ANY), f"{quote_name(name)} = ", None)
+        work += ((node, ANY_STRENGTH), f"{quote_name(name)} = ", None)
     work += (_AD_INDENT, "[", None, _AD_INDENT)

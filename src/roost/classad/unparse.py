@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 _Work: TypeAlias = list["str | tuple[Node, int]"]
 
 #: The place of an operand that may be any expression.
-_ANY: Final = -1
+ANY_STRENGTH: Final = -1
 #: The place of something that selection or a subscript follows.
 _POSTFIX: Final = 13
 _PRIMARY: Final = 13
@@ -52,20 +52,20 @@ def unparse(node: Node, *, old: bool = False, exact: bool = False) -> str:
     Both round reals to 16 digits as the reference library does; `exact` text gives every real back unchanged.
     """
     out: list[str] = []
-    work: _Work = [(node, _ANY)]
+    work: _Work = [(node, ANY_STRENGTH)]
     while work:
         item = work.pop()
         if isinstance(item, str):
             out.append(item)
             continue
         node, least = item
-        if _strength(node) < least:
+        if strength_of(node) < least:
             out.append("(")
             work.append(")")
         if exact and isinstance(node, Literal) and isinstance(node.value, float):
             work.append(_special_real(node.value) or repr(node.value))
         else:
-            _push(work, node, old)
+            push_node(work, node, old)
     return "".join(out)
 
 
@@ -112,7 +112,8 @@ def reference_order(name: str) -> tuple[int, str]:
     return len(to_bytes(name)), fold(name)
 
 
-def _strength(node: Node) -> int:
+def strength_of(node: Node) -> int:
+    """How strongly the outermost operator of `node` binds."""
     match node:
         case Binary(op=op):
             return PRECEDENCE[op]
@@ -126,7 +127,7 @@ def _strength(node: Node) -> int:
             return _PRIMARY
 
 
-def _push(work: _Work, node: Node, old: bool) -> None:
+def push_node(work: _Work, node: Node, old: bool) -> None:
     """Put the parts of `node` on the stack, last part first."""
     match node:
         case Literal(value=value):
@@ -134,7 +135,7 @@ def _push(work: _Work, node: Node, old: bool) -> None:
         case Name(name=name, absolute=absolute):
             work.append(("." if absolute else "") + quote_name(name, old=old))
         case Paren(inner=inner):
-            work += (")", (inner, _ANY), "(")
+            work += (")", (inner, ANY_STRENGTH), "(")
         case Binary(op=op, left=left, right=right):
             strength = PRECEDENCE[op]
             spelled = _OLD_SPELLING.get(op, op.value) if old else op.value
@@ -142,13 +143,13 @@ def _push(work: _Work, node: Node, old: bool) -> None:
         case Unary(op=op, operand=operand):
             work += ((operand, PREFIX_PRECEDENCE), f" {op.value}")
         case Conditional(test=test, then=then, otherwise=otherwise):
-            work += ((otherwise, 0), " : ", (then, _ANY), " ? ", (test, 1))
+            work += ((otherwise, 0), " : ", (then, ANY_STRENGTH), " ? ", (test, 1))
         case Elvis(left=left, right=right):
             work += ((right, ELVIS_PRECEDENCE), " ?: ", (left, _PRIMARY))
         case Select(base=base, name=name):
             work += (f".{quote_name(name, _WORDS, old=old)}", (base, _POSTFIX))
         case Subscript(base=base, index=index):
-            work += ("]", (index, _ANY), "[", (base, _POSTFIX))
+            work += ("]", (index, ANY_STRENGTH), "[", (base, _POSTFIX))
         case Call(name=name, args=args):
             _push_sequence(work, f"{quote_name(name, _WORDS, old=old)}(", args, ")")
         case ListNode(items=items):
@@ -160,7 +161,7 @@ def _push(work: _Work, node: Node, old: bool) -> None:
 def _push_sequence(work: _Work, opener: str, nodes: tuple[Node, ...], closer: str) -> None:
     work.append(closer)
     for index in range(len(nodes) - 1, -1, -1):
-        work.append((nodes[index], _ANY))
+        work.append((nodes[index], ANY_STRENGTH))
         if index:
             work.append(",")
     work.append(opener)
@@ -175,7 +176,7 @@ def _push_ad(work: _Work, attributes: tuple[tuple[str, Node], ...], old: bool) -
     work.append(" ]")
     for index in range(len(ordered) - 1, -1, -1):
         name, node = ordered[index]
-        work += ((node, _ANY), f"{'; ' if index else ''}{quote_name(name, old=old)} = ")
+        work += ((node, ANY_STRENGTH), f"{'; ' if index else ''}{quote_name(name, old=old)} = ")
     work.append("[ ")
 
 
