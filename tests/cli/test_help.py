@@ -87,7 +87,7 @@ def test_help_of_a_topic_is_its_text(topic: str, capsys: pytest.CaptureFixture[s
         ("JOB_STOP_COUNT", ["    No effect. Jobs are stopped at once."]),
         ("MAX_JOBS_RUNNING", ["    Read by roost.schedd.configured."]),
         ("<subsys>_log", ["<SUBSYS>_LOG: knob of the configuration"]),
-        ("NEGOTIATOR_LOG", ["NEGOTIATOR_LOG, of the family <SUBSYS>_LOG: knob of the configuration"]),
+        ("KBDD_LOG", ["KBDD_LOG, of the family <SUBSYS>_LOG: knob of the configuration"]),
         ("config-without-effect", ["config-without-effect: warning in a configuration"]),
         ("submit-no-executable", ["submit-no-executable: error in a submit description", "    Add a line"]),
         ("bad-request", ["bad-request: code of an answer of a daemon"]),
