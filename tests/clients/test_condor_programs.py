@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 
 from roost.cli.condor.names import COMMANDS
-from roost.cli.shims import condor_script, write_commands, write_modules
+from roost.cli.shims import write_commands, write_modules
 from roost.runtime.identity import user_name
 from tests.integration.kit import Pool, running
 
@@ -66,7 +66,11 @@ def pool(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pool]:
 def environment_in(pool: Pool, place: Path) -> dict[str, str]:
     """What a program finds that works in a directory: our commands, our modules, the pool."""
     commands = pool.place / "commands"
-    write_commands(commands, {name: condor_script(name) for name in COMMANDS})
+    scripts = {
+        name: f"from roost.cli.condor.entry import run_and_leave\nrun_and_leave({name!r}, sys.argv[1:])\n"
+        for name in COMMANDS
+    }
+    write_commands(commands, scripts)
     write_modules(pool.place / "modules")
     return pool.environment | {
         "PATH": f"{commands}:{os.environ['PATH']}",

@@ -94,7 +94,7 @@ def test_what_differs_from_job_to_job_is_changed_job_by_job_and_kept() -> None:
     _, step = submit(target, source(3, own={"RequestMemory": (10, 2000, 3000)}))
     assert [value(target, "BigJob", proc) is True for proc in range(3)] == [False, True, True]
     assert [value(target, "Twice", proc) for proc in (1, 2)] == [4000, 6000]
-    again = Queue(target.holder.settings, 1000.0)
+    again = Queue(target.claim_table.settings, 1000.0)
     for change in step.changes:
         if isinstance(change, PutCluster):
             plan = source(3, own={"RequestMemory": (10, 2000, 3000)})
@@ -183,7 +183,7 @@ def test_a_transform_that_fails_refuses_the_submission() -> None:
 def test_rules_are_those_of_the_last_configuration() -> None:
     target = queue("")
     assert submit(target, source(1))[0].ok
-    target.holder.settings = queue(REQUIREMENTS).holder.settings
+    target.claim_table.settings = queue(REQUIREMENTS).claim_table.settings
     assert not submit(target, source(1))[0].ok
 
 
@@ -261,7 +261,7 @@ def test_groups_counted_anew_are_those_of_all_jobs_of_a_cluster() -> None:
     target = queue("")
     submit(target, source(2, AccountingGroup="g"), source(1))
     assert edited(target, "ann", AccountingGroup="h").ok
-    present = target.holder.present
+    present = target.claim_table.present
     present.names.clear()
     assert present.takes_names(target.book, "ann", set())
     assert present.names["ann"] == {"g@q@here", "h@q@here"}

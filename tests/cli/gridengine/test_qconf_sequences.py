@@ -21,6 +21,7 @@ from roost.cli.cell_pool import configured
 from roost.gridengine.cell import read_cell, write_cell
 from roost.gridengine.edits import HANDLERS, Asker, Order, edit, malformed
 from roost.gridengine.references import settle_cell
+from roost.runtime.identity import user_name
 
 #: All steps that change something, by root.
 STEPS = [
@@ -71,10 +72,15 @@ def test_a_pool_keeps_what_the_room_makes_of_a_sequence(
     used_by_qconf(room, monkeypatch)
     for step, said in zip(steps, real_said, strict=True):
         done = played(step, place)
-        told = [(one.status, *(plain(text) for text in (one.out, one.err))) for one in (said, done)]
+        told = [(one.status, *(_by_root(plain(text)) for text in (one.out, one.err))) for one in (said, done)]
         assert told[0] == told[1], step
     found = {str(path.relative_to(place / "out")): path for path in (place / "out").rglob("*") if path.is_file()}
     assert {name: path.read_text() for name, path in found.items()} == write_cell(room.cell)
+
+
+def _by_root(text: str) -> str:
+    """What is said to whoever runs the tests, as it is said to root."""
+    return text.replace(f"{user_name()}@", "root@")
 
 
 def hosts_of_pool(patch: pytest.MonkeyPatch) -> None:
