@@ -282,6 +282,11 @@ class QueueMachine(RuleBasedStateMachine):
                 # Some cannot be helped: what they need of a machine is nowhere.
                 hopeless = self.world.engine.now > since + 1500
                 self.act(ev.Action.REMOVE if hopeless else ev.Action.RELEASE, *held)
+            # The order to continue a suspended job may have been lost with the queue.
+            still = [job.id for each in self.queue.book.clusters.values() for job in map(each.job, each.procs())
+                     if job.status is JobStatus.SUSPENDED]  # fmt: skip
+            if still:
+                self.act(ev.Action.CONTINUE, *still)
             if not self.queue.book.clusters and not self.queue.claim_table.claims and not self.busy():
                 break
         self.all_agrees()
