@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Final
 
 from roost.base.records import dataclass, replace
@@ -168,7 +169,7 @@ class _Run:
             name: Flow(each, self.world, self._pool_config, self._make) for name, each in scenario.dags.items()
         }
         for action in scenario.actions:
-            self.world.engine.at(self.start + action.at_s, lambda now, action=action: self._do(action, now))  # type: ignore[misc]
+            self.world.engine.at(self.start + action.at_s, partial(self._do, action))
         for each in scenario.expectations:
             due = lambda now, each=each: self._look(each, now)  # noqa: E731
             self.world.engine.at(self.start + each.at_s, due, _RANK_LOOK)

@@ -1,4 +1,4 @@
-"""Tables of options, a line each: the option, what it takes, and behind two blanks and a bar what it means."""
+"""Tables of options, a line each: the option, what it takes, and, after a bar between blanks, what it means."""
 
 from __future__ import annotations
 

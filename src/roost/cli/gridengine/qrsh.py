@@ -11,19 +11,22 @@ from pathlib import Path
 from typing import Final
 
 from roost.cli.gridengine.errors import FAILED, Failure
-from roost.cli.gridengine.options import Option, is_yes, taken
+from roost.cli.gridengine.option_tables import options
+from roost.cli.gridengine.options import is_yes, taken
 
-OPTIONS: Final = (
-    Option("inherit", "start a task of the parallel job that this process is of"),
-    Option("nostdin", "the task reads nothing"),
-    Option("noshell", "execute the command itself instead of having the login shell do it"),
-    Option("cwd", "begin in this directory"),
-    Option("wd", "begin in that directory", "working_directory"),
-    Option("v", "give the task these variables", "variable_list"),
-    Option("V", "give the task the whole environment"),
-    Option("verbose", "say what is done"),
-    Option("b", "y: the command is executed as it is", "y[es]|n[o]"),
-    Option("pty", "a terminal for the task", "y[es]|n[o]"),
+OPTIONS: Final = options(
+    """
+inherit | start a task of the parallel job that this process is of
+nostdin | the task reads nothing
+noshell | execute the command itself instead of having the login shell do it
+cwd | begin in this directory
+wd working_directory | begin in that directory
+v variable_list | give the task these variables
+V | give the task the whole environment
+verbose | say what is done
+b y[es]|n[o] | y: the command is executed as it is
+pty y[es]|n[o] | a terminal for the task
+"""
 )
 _USAGE: Final = 'error: usage with "-inherit" option: "qrsh -inherit ... <host> <command> [args]"'
 

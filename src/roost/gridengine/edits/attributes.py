@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, Final
 
 from roost.base import records
@@ -64,11 +65,11 @@ def change(work: Work, order: Order) -> None:
     for name in names:
         edit = Edit(work, verb, word, kind)
         if kind is kinds.QUEUE:
-            work.tried(lambda name=name, edit=edit: _queue(edit, name, values))  # type: ignore[misc]
+            work.tried(partial(_queue, edit, name, values))
         elif kind is kinds.QUOTA_SET:
-            work.tried(lambda name=name, edit=edit: _quota_set(edit, name, given, reader))  # type: ignore[misc]
+            work.tried(partial(_quota_set, edit, name, given, reader))
         else:
-            work.tried(lambda name=name, edit=edit: _object(edit, name, values))  # type: ignore[misc]
+            work.tried(partial(_object, edit, name, values))
 
 
 def _span(order: Order) -> Any:
@@ -260,7 +261,7 @@ def purge(work: Work, order: Order) -> None:
     if word != "queue":
         raise Stop(f'error: Modification of object "{word}" not supported')
     for name in names:
-        work.tried(lambda name=name: _purge(work, attributes, name))  # type: ignore[misc]
+        work.tried(partial(_purge, work, attributes, name))
 
 
 def _purge(work: Work, attributes: str, name: str) -> None:

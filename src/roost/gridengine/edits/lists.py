@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from roost.base import records
 from roost.gridengine import changes
 from roost.gridengine.edits.work import Order, Stop, Work
@@ -13,7 +15,7 @@ def add_users(work: Work, order: Order) -> None:
     """``-au users lists``: lists that do not exist are made."""
     users, lists = (text.replace(",", " ").split() for text in order.words)
     for name in lists:
-        work.each(users, lambda user, name=name: _add(work, name, user))  # type: ignore[misc]
+        work.each(users, partial(_add, work, name))
 
 
 def _add(work: Work, name: str, user: str) -> None:
@@ -34,7 +36,7 @@ def delete_users(work: Work, order: Order) -> None:
     """``-du users lists``."""
     users, lists = (text.replace(",", " ").split() for text in order.words)
     for name in lists:
-        work.each(users, lambda user, name=name: _delete(work, name, user))  # type: ignore[misc]
+        work.each(users, partial(_delete, work, name))
 
 
 def _delete(work: Work, name: str, user: str) -> None:

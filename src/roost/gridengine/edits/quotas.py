@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
 
 from roost.gridengine import changes, kinds
 from roost.gridengine.edits.said import placed
@@ -28,7 +29,7 @@ def add(work: Work, order: Order) -> None:
         raise Stop(f'error reading file: "{order.file}"')
     work.needs()
     for one in found:
-        work.tried(lambda one=one: _put(work, one, "added", new=True, out=True))  # type: ignore[misc]
+        work.tried(partial(_put, work, one, "added", new=True, out=True))
 
 
 def _put(work: Work, one: QuotaSet, verb: str, *, new: bool, out: bool = False) -> None:
@@ -51,7 +52,7 @@ def modify(work: Work, order: Order) -> None:
                 raise Stop(f'resource quota set "{name}" not found in file "{order.file}"')
     work.needs()
     for one in found.values() if order.edited else (found[name] for name in names):
-        work.tried(lambda one=one: _put(work, one, "modified", new=False))  # type: ignore[misc]
+        work.tried(partial(_put, work, one, "modified", new=False))
 
 
 def _replace_all(work: Work, wanted: Iterable[QuotaSet]) -> None:
@@ -60,7 +61,7 @@ def _replace_all(work: Work, wanted: Iterable[QuotaSet]) -> None:
     cell, lines = work.cell, list(work.lines)
     try:
         for name in before:
-            work.take(lambda name=name: changes.remove(work.cell, kinds.QUOTA_SET, name))  # type: ignore[misc]
+            work.take(partial(changes.remove, work.cell, kinds.QUOTA_SET, name))
             work.done("removed", name, _LIST)
         for one in wanted:
             _put(work, one, "added", new=True)

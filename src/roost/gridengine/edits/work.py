@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import NamedTuple
 
 from roost.base import records
@@ -118,7 +119,7 @@ class Work:
     def each(self, parts: Iterable[str], step: Callable[[str], None]) -> None:
         """Do something for each part; one that is refused does not keep the next from happening."""
         for part in parts:
-            self.tried(lambda part=part: step(part))  # type: ignore[misc]
+            self.tried(partial(step, part))
 
     def tried(self, step: Callable[[], None]) -> None:
         """Do something; where it is refused, print why."""

@@ -109,9 +109,6 @@ SLOT: tuple[Attribute, ...] = (
     ),
     _row("TotalSlots", Kind.INTEGER, "Slots of the machine.", Unit.COUNT, always=True, varies=True),
     _row("SlotWeight", Kind.NUMBER, "What the slot costs its user in fair share.", low=0, always=True),
-    _row(
-        "PslotRollupInformation", Kind.BOOLEAN, "The Child… attributes are kept up to date.", when="partitionable slots"
-    ),
     _row("VirtualMachineID", Kind.INTEGER, "Number of the slot.", low=1, replaced_by="SlotID"),
     _row("TotalVirtualMachines", Kind.INTEGER, "Slots of the machine.", Unit.COUNT, replaced_by="TotalSlots"),
 )
@@ -682,7 +679,6 @@ FAMILIES: tuple[Attribute, ...] = (
         replaced_by="slot<N>_<Name>",
         source=MANUAL,
     ),
-    _row("Child<Name>", Kind.LIST, "Attribute <Name> of each dynamic slot.", varies=True, when="partitionable slots"),
     _row("TotalSlot<Name>", Kind.NUMBER, "Amount of the resource <Name> that the slot was made with.", low=0),
     _row("Assigned<Name>", Kind.STRING_LIST, "Identifiers of the resource <Name> that belong to the slot."),
     _row(
