@@ -96,7 +96,7 @@ class AuditTrail(Request[AuditPage]):
     until: float | None = None
     kinds: tuple[Annotated[str, OneOf(_kinds)], ...] = ()
     effects: tuple[Annotated[str, OneOf(_effects)], ...] = ()
-    #: The user who ordered it, whose job it was, or who lost by it.
+    #: The user who ordered it, who owned the job, or who was put at a disadvantage.
     user: str = ""
     #: A machine, or a slot of it.
     machine: str = ""
