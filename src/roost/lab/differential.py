@@ -42,10 +42,6 @@ EXCUSED: Final[Mapping[int, str]] = {
         "two jobs of one submission end at one instant and are to run again: on a driven clock the queue has told of "
         "the first alone when both slots are free, and the second slot goes to a job that came later"
     ),
-    10_035: (
-        "START becomes true with time on a machine that is not in use and was switched off and on: it is looked at "
-        "every minute from that instant on, and in the simulation at full minutes, 24 s sooner"
-    ),
     10_043: "as 397: the queue looks at PeriodicHold at the very instant of the poll that lets the job go on",
 }
 #: How long a case may take, s of real time.

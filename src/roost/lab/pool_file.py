@@ -43,7 +43,7 @@ HABIT_KEYS: Final = {
     "break": "break_s",
     "computes": "computes",
 }
-#: Values of `owners` that are no recorded trace: people who work by day, or no owner at all.
+#: Values of `owners` that do not name a recorded trace: people who work by day, or no owner at all.
 NOT_RECORDED: Final = ("diurnal", "nobody")
 #: Machines of a pool at most.
 MACHINES_MAX: Final = 100_000

@@ -96,8 +96,9 @@ class Polling:
         for number, slot in enumerate(self.machine.host.slots):
             slot.state = changed(slot.state, {"ad": self._sense(number, now, loads)})
         self._busy_is_sensed = self._only_sensed()
-        # The grid has no instants before its first one.
-        self._due_at = max(now, self._start)
+        # The grid begins with the daemon's first look, that of one that starts again with its own.
+        self._start = max(now, self._start)
+        self._due_at = self._start
         self._at(self._due_at)
 
     def reconfigured(self, now: float) -> None:
