@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from roost.cli.pool import connected
+from roost.model.cell_accounting import AccountingRecord
 from roost.runtime.home import Home
 from roost.wire.requests.machine import Vacate
 from tests.gridengine.scheduling.cells import environment
@@ -133,6 +134,11 @@ def json_job(pool: Pool) -> int:
 BURN = f"{sys.executable} -c 'import time; [0 for _ in iter(lambda: time.process_time() < 0.3, False)]'"
 
 
+def burned(record: AccountingRecord) -> float:
+    """Processor time, s: how the kernel divides a short one into the user's and its own is by chance."""
+    return record.resources["ru_utime"] + record.resources["ru_stime"]
+
+
 @several
 def test_tasks_on_other_hosts_and_their_accounting(machines: Callable[..., Two]) -> None:
     pool, _ = machines()
@@ -167,11 +173,11 @@ def test_tasks_on_other_hosts_and_their_accounting(machines: Callable[..., Two])
             assert [(one.part, one.host, one.queue, one.failed, one.exit_status) for one in found[:-1]] == [
                 (f"1.{hosts[1]}", hosts[1], "all.q", 0, 7), (f"2.{hosts[1]}", hosts[1], "all.q", 0, 0),
             ]  # fmt: skip
-            assert found[1].resources["ru_utime"] > 0.1 and found[1].cpu_s > 0.1
+            assert burned(found[1]) > 0.25 and found[1].cpu_s > 0.25
             assert found[1].submitted == found[1].started <= found[1].ended
             assert pool.job(f"{job}.0")["RemoteUserCpu"] >= found[1].cpu_s * 0.5
         else:
-            assert whole.resources["ru_utime"] > 0.1 and whole.cpu_s > 0.1
+            assert burned(whole) > 0.25 and whole.cpu_s > 0.25
 
 
 @several
