@@ -44,7 +44,7 @@ STATED: Final[dict[Kind, dict[str, str]]] = {
         "compat: htcondor2.submit*": "the class of the bindings, and how it is filled",
         "dag: ending node_jobs past rules run": "rules of a run, which are given the run",
         "lab: replay.*": "parts of a pool, which are given the pool",
-        "lab: scenario*": "a scenario, and the description that one of its DAGs has",
+        "lab: scenario.*": "a scenario, and the description that one of its DAGs has",
         "negotiator: *": "a snapshot keeps the memory of its users; only the type is named",
         "node: accounts drains host relayouts": "parts of a host, which are given the host",
         "runtime: node.*": "parts of a daemon and of a runner, which are given the whole",

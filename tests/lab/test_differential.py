@@ -7,7 +7,7 @@ from pathlib import Path
 
 from roost.lab.differential import EXCUSED, LIMIT_S, differing, shown
 from roost.lab.differential_cases import PLAIN_SEEDS, POLICIES, WIDE_SEEDS, case_of
-from roost.lab.worker_pool import RunOptions, WorkerPool
+from roost.lab.scenario.worker_pool import RunOptions, WorkerPool
 
 #: Cases of each run of the tests; `make differential` runs more.
 SEEDS = (*range(1, 21), *range(WIDE_SEEDS + 1, WIDE_SEEDS + 5))

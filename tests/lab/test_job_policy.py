@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from roost.config import MemoryHost
-from roost.lab.coverage import Coverage
 from roost.lab.machines import LabError
-from roost.lab.scenario_file import read_scenarios
-from roost.lab.scenario_run import Verdict, run_scenario
+from roost.lab.scenario.coverage import Coverage
+from roost.lab.scenario.file import read_scenarios
+from roost.lab.scenario.run import Verdict, run_scenario
 from roost.lab.simulate import Request, plan_of
 from roost.runtime.machine import SystemHost
 from roost.sim.world import BEGINNING, Outcome, World

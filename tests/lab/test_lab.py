@@ -15,12 +15,12 @@ from roost.cli.terminal import CommandError
 from roost.config import MemoryHost
 from roost.lab.compare import compare, student_t
 from roost.lab.comparison_report import comparison_data, comparison_text
-from roost.lab.coverage import Coverage
 from roost.lab.durations import seconds_of, shown
 from roost.lab.machines import LabError
 from roost.lab.palette import COLOURS
-from roost.lab.scenario_file import read_scenarios
-from roost.lab.scenario_run import run_scenario
+from roost.lab.scenario.coverage import Coverage
+from roost.lab.scenario.file import read_scenarios
+from roost.lab.scenario.run import run_scenario
 from roost.lab.simulate import Request, simulate
 from roost.lab.timelines import Timelines
 

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from roost.cli.lab_test_report import Report
-from roost.lab.outcome import Outcome, simulated, unfinished
 from roost.lab.progress_line import ProgressLine
-from roost.lab.scenario_file import read_scenarios
-from roost.lab.worker_pool import Progress
+from roost.lab.scenario.file import read_scenarios
+from roost.lab.scenario.outcome import Outcome, simulated, unfinished
+from roost.lab.scenario.worker_pool import Progress
 from roost.runtime.machine import SystemHost
 
 FILE = """

@@ -18,15 +18,15 @@ import pytest
 
 import roost.lab
 from roost.cli import lab
-from roost.lab.coverage import Coverage
 from roost.lab.replay import stand_in
 from roost.lab.replay.comparison import differences, timelines
 from roost.lab.replay.driven_loop import DrivenLoop
 from roost.lab.replay.jobs import StandIns
 from roost.lab.replay.worlds import BothWorlds
-from roost.lab.scenario import Scenario
-from roost.lab.scenario_file import read_scenarios
-from roost.lab.scenario_run import observe_scenario
+from roost.lab.scenario.coverage import Coverage
+from roost.lab.scenario.file import read_scenarios
+from roost.lab.scenario.run import observe_scenario
+from roost.lab.scenario.values import Scenario
 from roost.model.reasons import Reason
 from roost.runtime.machine import SystemHost
 from roost.runtime.processes.shepherd.processes import descendants

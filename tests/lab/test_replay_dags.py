@@ -11,9 +11,9 @@ import pytest
 from roost.lab.node_changes import NodeChange
 from roost.lab.replay.comparison import node_differences
 from roost.lab.replay.worlds import BothWorlds
-from roost.lab.scenario import Scenario
+from roost.lab.scenario.values import Scenario
 from roost.runtime.machine import SystemHost
-from tests.lab.test_scenario_pools import read
+from tests.lab.scenario.test_pools import read
 
 WORK = "[jobs.work]\nrun = '4m'\nexit_code = [1, 0]\n[jobs.more]\nrun = '3m'\n[jobs.bad]\nrun = '2m'\nexit_code = 1\n"
 BEGIN = '{ at = "1m2s", dag = "flow" }'

@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 
 from roost.classad.values import fold
-from roost.lab.coverage import Coverage
 from roost.lab.replay.driven_loop import DrivenLoop
 from roost.lab.replay.pool import ReplayPool
 from roost.lab.replay.worlds import BothWorlds
-from roost.lab.scenario import Scenario
-from roost.lab.scenario_file import read_scenarios
-from roost.lab.scenario_run import _Run
+from roost.lab.scenario.coverage import Coverage
+from roost.lab.scenario.file import read_scenarios
+from roost.lab.scenario.run import _Run
+from roost.lab.scenario.values import Scenario
 from roost.runtime.machine import SystemHost
 from roost.sim.pool_ads import pool_ad
 

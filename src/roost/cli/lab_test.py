@@ -22,8 +22,8 @@ from roost.cli.parsing import also
 from roost.cli.terminal import CommandError, Exit, complain, width
 
 if TYPE_CHECKING:
-    from roost.lab.outcome import Outcome
-    from roost.lab.scenario import Scenario
+    from roost.lab.scenario.outcome import Outcome
+    from roost.lab.scenario.values import Scenario
 
 #: How long a scenario may take, s of real time.
 LIMIT_S: Final = 600.0
@@ -105,13 +105,13 @@ def _outcomes(args: argparse.Namespace, scenarios: list[Scenario], report: Repor
 
     host, columns, size = SystemHost(), max(40, width() - 8), _size(args, len(scenarios))
     if not args.real and size == 1:
-        from roost.lab.outcome import simulated
+        from roost.lab.scenario.outcome import simulated
 
         for scenario in scenarios:
             yield simulated(scenario, host, columns)
         return
-    from roost.lab.outcome import NoReplay
-    from roost.lab.worker_pool import RunOptions, WorkerPool
+    from roost.lab.scenario.outcome import NoReplay
+    from roost.lab.scenario.worker_pool import RunOptions, WorkerPool
 
     options = RunOptions(real=args.real, limit_s=_limit_s(args), width=columns)
     try:
@@ -159,7 +159,7 @@ def _chosen(args: argparse.Namespace) -> tuple[list[tuple[Path, list[Scenario]]]
     """The scenarios of each file, as the options want them, and what is wrong with files that cannot be read."""
     from roost.base.records import replace
     from roost.lab.machines import LabError
-    from roost.lab.scenario_file import read_scenarios
+    from roost.lab.scenario.file import read_scenarios
 
     chosen, unread = [], []
     for file in _files(args.files):

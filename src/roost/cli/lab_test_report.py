@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any, Final
 from roost.cli.terminal import complain, say, width
 
 if TYPE_CHECKING:
-    from roost.lab.coverage import Coverage
-    from roost.lab.outcome import Outcome
     from roost.lab.replay.comparison import Difference
-    from roost.lab.scenario import Scenario
-    from roost.lab.scenario_run import Failure
-    from roost.lab.worker_pool import Progress
+    from roost.lab.scenario.coverage import Coverage
+    from roost.lab.scenario.outcome import Outcome
+    from roost.lab.scenario.run import Failure
+    from roost.lab.scenario.values import Scenario
+    from roost.lab.scenario.worker_pool import Progress
 
 #: The longest name of a scenario on the line that says how far it is.
 _NAME: Final = 20
@@ -27,8 +27,8 @@ class Report:
     """Of one call."""
 
     def __init__(self, whole: int, *, as_json: bool, shows_progress: bool = True, unread: Sequence[str] = ()) -> None:
-        from roost.lab.coverage import Coverage
         from roost.lab.progress_line import ProgressLine
+        from roost.lab.scenario.coverage import Coverage
 
         self._whole = whole
         self._json = as_json
@@ -59,7 +59,7 @@ class Report:
 
     def begin(self, file: Path, scenarios: int) -> None:
         """What comes is of this file."""
-        from roost.lab.coverage import Coverage
+        from roost.lab.scenario.coverage import Coverage
 
         self._file, self._outcomes, self._coverage = file, [], Coverage()
         if scenarios:
@@ -175,7 +175,7 @@ def _outcome_lines(outcome: Outcome) -> Iterable[str]:
 
 def _failure_lines(scenario: Scenario, failure: Failure, *, again: bool) -> Iterable[str]:
     """A failure; without the timeline if the one before it was of the same instant."""
-    from roost.lab.scenario_run import shown_at
+    from roost.lab.scenario.run import shown_at
 
     yield ""
     yield f"        {scenario.file}:{failure.expectation.line}: at {shown_at(failure)}"

@@ -19,9 +19,9 @@ from roost.base.records import dataclass, field, replace
 from roost.classad import ClassAd, Expr, evaluate, unparse_value
 from roost.classad.values import Value, fold
 from roost.config import Config, Host
-from roost.lab.coverage import set_by
 from roost.lab.durations import shown
 from roost.lab.figures import FIGURES, Figure, is_known, number, value_of
+from roost.lab.scenario.coverage import set_by
 from roost.lab.simulate import Request, prepare, refused, with_seed
 from roost.lab.timelines import parent_of
 from roost.policy.explain import Origin, explain

@@ -17,8 +17,8 @@ from tempfile import TemporaryDirectory
 from typing import Final
 
 from roost.lab.differential_cases import case_of
-from roost.lab.outcome import Outcome
-from roost.lab.worker_pool import RunOptions, WorkerPool
+from roost.lab.scenario.outcome import Outcome
+from roost.lab.scenario.worker_pool import RunOptions, WorkerPool
 
 #: Seeds whose differences are known and right, each with the reason.
 EXCUSED: Final[Mapping[int, str]] = {

@@ -18,8 +18,8 @@ from typing import Final
 
 from roost.base.records import dataclass
 from roost.lab.differential_dags import DAG_KNOBS, NODE_JOBS, NODE_RUNS, DrawnDag, draw_dag
-from roost.lab.scenario import Scenario
-from roost.lab.scenario_file import read_scenarios
+from roost.lab.scenario.file import read_scenarios
+from roost.lab.scenario.values import Scenario
 from roost.sim.chance import stream
 
 #: Seeds up to this one have one machine, one policy as it is written, and jobs by tables alone.

@@ -21,7 +21,7 @@ from typing import Final
 from roost.base.records import dataclass, replace
 from roost.lab.durations import shown
 from roost.lab.node_changes import NodeChange
-from roost.lab.scenario import Scenario
+from roost.lab.scenario.values import Scenario
 from roost.model.reasons import Reason
 from roost.schedd.status import JobStatus
 from roost.sim.job_changes import JobChange

@@ -26,8 +26,8 @@ from roost.dag.run import Run, Taken
 from roost.lab.machines import LabError
 from roost.lab.node_changes import dag_ended, node_changes
 from roost.lab.replay.jobs import StandIns
-from roost.lab.scenario import job_of
-from roost.lab.scenario_dags import ScenarioDag, jobs_of_node, names_at_try, program_of, submitter_of
+from roost.lab.scenario.dags import ScenarioDag, jobs_of_node, names_at_try, program_of, submitter_of
+from roost.lab.scenario.values import job_of
 from roost.runtime.workflow.files import RunFiles
 from roost.runtime.workflow.process import LOOK_S, Process, QueueRefused
 from roost.runtime.workflow.scripts import Scripts

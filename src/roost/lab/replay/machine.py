@@ -23,8 +23,8 @@ from typing import TYPE_CHECKING, Any, Final
 from roost.base.records import dataclass, replace
 from roost.config import Config
 from roost.lab.replay.jobs import StandIns, stand_in_for
-from roost.lab.scenario import ScenarioMachine
-from roost.lab.scenario_sensors import ScenarioSensors
+from roost.lab.scenario.sensors import ScenarioSensors
+from roost.lab.scenario.values import ScenarioMachine
 from roost.model.events import FetchedWorkOffered
 from roost.model.slots import SlotId
 from roost.model.starter import Usage

@@ -22,7 +22,7 @@ from roost.lab.replay.driven_loop import DrivenClock, DrivenLoop
 from roost.lab.replay.jobs import StandIns, ad_of
 from roost.lab.replay.machine import ReplayNode, WatchedNursery
 from roost.lab.replay.queue import ReplaySchedd, Together
-from roost.lab.scenario import MACHINE, Order, Scenario, ScenarioMachine, ScheduledAction
+from roost.lab.scenario.values import MACHINE, Order, Scenario, ScenarioMachine, ScheduledAction
 from roost.model import events as nev
 from roost.node.machine import NodeSlot
 from roost.runtime.bus.client import ANSWER_S, Bus, Handler

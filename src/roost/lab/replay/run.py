@@ -22,8 +22,8 @@ from roost.lab.policy_check import refuse_unreadable
 from roost.lab.replay.driven_loop import DrivenLoop, Stuck
 from roost.lab.replay.leftovers import RunDirectory, memory
 from roost.lab.replay.pool import CLIENT, ReplayPool, Stage
-from roost.lab.scenario import Scenario, ScheduledAction
-from roost.lab.scenario_described import configured
+from roost.lab.scenario.described import configured
+from roost.lab.scenario.values import Scenario, ScheduledAction
 from roost.model.starter import HookPoint
 from roost.runtime.processes.accounts import can_switch_user
 from roost.sim.job_changes import JobChange

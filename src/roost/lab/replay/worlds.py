@@ -8,14 +8,14 @@ from typing import Final
 
 from roost.base.records import replace
 from roost.config import Host, Setting
-from roost.lab.coverage import Coverage
 from roost.lab.durations import shown
-from roost.lab.outcome import NoReplay, Outcome
 from roost.lab.replay.comparison import differences, job_differences, node_differences
 from roost.lab.replay.driven_loop import Stuck
 from roost.lab.replay.run import Replay, Replays
-from roost.lab.scenario import Scenario
-from roost.lab.scenario_run import observe_scenario
+from roost.lab.scenario.coverage import Coverage
+from roost.lab.scenario.outcome import NoReplay, Outcome
+from roost.lab.scenario.run import observe_scenario
+from roost.lab.scenario.values import Scenario
 from roost.runtime.bus.server import ServerFailed
 from roost.runtime.processes.nursery import NurseryFailed
 from roost.startd.timers import IDLE_LOOK_S

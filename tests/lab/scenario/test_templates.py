@@ -14,10 +14,10 @@ import pytest
 import roost.lab
 from roost.config.template import Template
 from roost.config.templates import ALL
-from roost.lab.coverage import Coverage
-from roost.lab.scenario import Scenario
-from roost.lab.scenario_file import read_scenarios
-from roost.lab.scenario_run import run_scenario
+from roost.lab.scenario.coverage import Coverage
+from roost.lab.scenario.file import read_scenarios
+from roost.lab.scenario.run import run_scenario
+from roost.lab.scenario.values import Scenario
 from roost.runtime.machine import SystemHost
 
 FOLDER: Final = Path(roost.lab.__file__).parent / "scenarios"

@@ -13,10 +13,10 @@ from typing import Any, Final
 from roost.base.records import dataclass, field
 from roost.classad import ClassAd, ParseError, parse_expression
 from roost.lab.durations import shown
-from roost.lab.scenario import DagExpectation, Expectation, JobExpectation, Order, ScheduledAction, Submitted
-from roost.lab.scenario_dags import NODE_STATES, STATUSES, ScenarioDag
-from roost.lab.scenario_described import Described, Jobs
-from roost.lab.scenario_jobs import LOGGED
+from roost.lab.scenario.dags import NODE_STATES, STATUSES, ScenarioDag
+from roost.lab.scenario.described import Described, Jobs
+from roost.lab.scenario.jobs import LOGGED
+from roost.lab.scenario.values import DagExpectation, Expectation, JobExpectation, Order, ScheduledAction, Submitted
 from roost.lab.tables import Table
 from roost.model.reasons import Reason
 from roost.startd.states import PAIRS

@@ -14,17 +14,25 @@ from typing import Any, Final
 from roost.base.records import dataclass, replace
 from roost.classad import ClassAd, Value, evaluate, parse_expression, unparse_value
 from roost.config import Config, Host, MemoryHost, Setting
-from roost.lab.coverage import Coverage
 from roost.lab.durations import shown
 from roost.lab.machines import LabError, load_config, make_pattern
 from roost.lab.node_changes import NodeChange
 from roost.lab.policy_check import not_acted_on, refuse_unreadable
-from roost.lab.scenario import Expectation, JobExpectation, Order, Scenario, ScenarioMachine, ScheduledAction, job_of
-from roost.lab.scenario_actions import do, slot_named
-from roost.lab.scenario_dags import Flow, dag_misses, names_at_try
-from roost.lab.scenario_described import configured
-from roost.lab.scenario_failure import Explainer, timeline
-from roost.lab.scenario_jobs import misses, why_there
+from roost.lab.scenario.actions import do, slot_named
+from roost.lab.scenario.coverage import Coverage
+from roost.lab.scenario.dags import Flow, dag_misses, names_at_try
+from roost.lab.scenario.described import configured
+from roost.lab.scenario.failure import Explainer, timeline
+from roost.lab.scenario.jobs import misses, why_there
+from roost.lab.scenario.values import (
+    Expectation,
+    JobExpectation,
+    Order,
+    Scenario,
+    ScenarioMachine,
+    ScheduledAction,
+    job_of,
+)
 from roost.node.host_slots import Starter
 from roost.sim.host import Machine, Slot
 from roost.sim.job_changes import JobChange

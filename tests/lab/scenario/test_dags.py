@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from roost.lab.machines import LabError
-from tests.lab.test_scenario_pools import read, verdict
+from tests.lab.scenario.test_pools import read, verdict
 
 WORK = "[jobs.work]\nrun = '10m'\nexit_code = [1, 0]\n"
 BEGIN = '{ at = "1m", dag = "flow" }'

@@ -18,7 +18,7 @@ from roost.classad.values import fold
 from roost.config import Config
 from roost.lab.durations import seconds_of
 from roost.lab.machines import LabError
-from roost.lab.scenario import OWNER, TRUTHS, Scenario, Submitted
+from roost.lab.scenario.values import OWNER, TRUTHS, Scenario, Submitted
 from roost.lab.submit_files import NO_CELLS, asks_a_cell, clusters_of
 from roost.lab.tables import Table
 from roost.lab.text_file import read_text

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from roost.lab.coverage import Coverage
 from roost.lab.machines import LabError
-from roost.lab.scenario import Scenario
-from roost.lab.scenario_file import read_scenarios
-from roost.lab.scenario_run import Verdict, observe_scenario, run_scenario
+from roost.lab.scenario.coverage import Coverage
+from roost.lab.scenario.file import read_scenarios
+from roost.lab.scenario.run import Verdict, observe_scenario, run_scenario
+from roost.lab.scenario.values import Scenario
 from roost.runtime.machine import SystemHost
 
 OPEN = "START = True\nIS_OWNER = False\nSUSPEND = False\nPREEMPT = False\nWANT_SUSPEND = False\nKILL = False\n"

@@ -12,13 +12,13 @@ from typing import Final
 import pytest
 
 import roost.lab
-from roost.lab.coverage import Coverage
-from roost.lab.scenario import Scenario
-from roost.lab.scenario_file import read_scenarios
-from roost.lab.scenario_run import run_scenario
+from roost.lab.scenario.coverage import Coverage
+from roost.lab.scenario.file import read_scenarios
+from roost.lab.scenario.run import run_scenario
+from roost.lab.scenario.values import Scenario
 from roost.runtime.machine import SystemHost
 
-PAGE: Final = Path(__file__).resolve().parents[2] / "docs/guides/policy-cookbook.md"
+PAGE: Final = Path(__file__).resolve().parents[3] / "docs/guides/policy-cookbook.md"
 FILES: Final = sorted((Path(roost.lab.__file__).parent / "scenarios/recipes").glob("*.toml"))
 SCENARIOS: Final = [each for file in FILES for each in read_scenarios(file)]
 _BLOCK: Final = re.compile(r"^```(config|job)\n(.*?)^```", re.MULTILINE | re.DOTALL)

@@ -8,8 +8,8 @@ from typing import Final, assert_never
 from roost.base.records import replace
 from roost.classad import parse_expression
 from roost.lab.machines import LabError
-from roost.lab.scenario import Order, ScheduledAction
-from roost.lab.scenario_dags import Flow
+from roost.lab.scenario.dags import Flow
+from roost.lab.scenario.values import Order, ScheduledAction
 from roost.model import events as ev
 from roost.model.events import DrainSchedule, ShutdownKind
 from roost.model.reasons import Refusal

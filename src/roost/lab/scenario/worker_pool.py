@@ -30,8 +30,8 @@ from typing import Any, Final, cast
 from roost.base.records import dataclass, field, replace
 from roost.lab.durations import shown
 from roost.lab.machines import LabError
-from roost.lab.outcome import NoReplay, Outcome, simulated, unfinished
-from roost.lab.scenario import Scenario
+from roost.lab.scenario.outcome import NoReplay, Outcome, simulated, unfinished
+from roost.lab.scenario.values import Scenario
 from roost.runtime.machine import SystemHost
 
 #: How long a process may take to say that a scenario has no time left, and to end, s.
@@ -259,7 +259,7 @@ def _doing(worker: _Worker) -> str:
     if worker.process.pid is not None:
         os.kill(worker.process.pid, signal.SIGUSR1)
     told = os.read(worker.words.fileno(), _WORDS_BYTES) if worker.words.poll(_WORDS_S) else b""
-    root = f"{Path(__file__).parents[2]}{os.sep}"
+    root = f"{Path(__file__).parents[3]}{os.sep}"
     found = [
         f"{name.removeprefix(root)}:{line} ({function})"
         for name, line, function in _LINE.findall(told.decode(errors="replace"))

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from roost.base.records import dataclass, field
 from roost.config import Host
-from roost.lab.coverage import Coverage
 from roost.lab.replay.comparison import Difference
-from roost.lab.scenario import Scenario
-from roost.lab.scenario_run import Verdict, run_scenario
+from roost.lab.scenario.coverage import Coverage
+from roost.lab.scenario.run import Verdict, run_scenario
+from roost.lab.scenario.values import Scenario
 
 
 class NoReplay(Exception):

@@ -1,6 +1,6 @@
 """What a scenario is: what happens on one or more machines over time, and what their policy has to make of it.
 
-Plain values, and nothing else. `scenario_file` reads them from TOML, `scenario_run` runs them;
+Plain values, and nothing else. `file` reads them from TOML, `run` runs them;
 docs/reference/scenario-files.md describes the form of the file.
 """
 
@@ -14,7 +14,7 @@ from roost.base.records import dataclass, field, replace
 from roost.classad import ClassAd
 from roost.config import Setting
 from roost.lab.machines import Hardware, LabError
-from roost.lab.scenario_sensors import ScenarioSensors
+from roost.lab.scenario.sensors import ScenarioSensors
 from roost.schedd.local import UNIVERSES
 from roost.sim.owners import OwnerTrace
 from roost.sim.scripts import Script
@@ -22,8 +22,8 @@ from roost.sim.workload import Job, Truth, make_job
 from roost.startd.idleness import Connections
 
 if TYPE_CHECKING:
-    from roost.lab.scenario_dags import ScenarioDag
-    from roost.lab.scenario_described import Template
+    from roost.lab.scenario.dags import ScenarioDag
+    from roost.lab.scenario.described import Template
 
 #: What the only machine is called, and the user of a job without a word.
 MACHINE: Final = "machine"

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from roost.lab.machines import LabError
-from tests.lab.test_scenario_pools import read, verdict
+from tests.lab.scenario.test_pools import read, verdict
 
 JOB = "[jobs.a]\nrun = '10m'\n"
 KEYWORD = "settings = { STARTER_JOB_HOOK_KEYWORD = 'SITE', SITE_HOOK_PREPARE_JOB_TIMEOUT = 60 }\n"

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from roost.classad import ClassAd, Value, parse_expression, unparse_value
 from roost.classad.world import FixedWorld
-from roost.lab.scenario import JobExpectation
+from roost.lab.scenario.values import JobExpectation
 from roost.schedd.status import JobStatus
 from roost.sim.queue import Queue
 
