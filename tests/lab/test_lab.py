@@ -14,15 +14,15 @@ from roost.cli import lab
 from roost.cli.terminal import CommandError
 from roost.config import MemoryHost
 from roost.lab.compare import compare, student_t
-from roost.lab.comparison_report import comparison_data, comparison_text
 from roost.lab.durations import seconds_of, shown
 from roost.lab.machines import LabError
-from roost.lab.palette import COLOURS
+from roost.lab.report.comparison import comparison_data, comparison_text
+from roost.lab.report.palette import COLOURS
+from roost.lab.report.timelines import Timelines
 from roost.lab.scenario.coverage import Coverage
 from roost.lab.scenario.file import read_scenarios
 from roost.lab.scenario.run import run_scenario
 from roost.lab.simulate import Request, simulate
-from roost.lab.timelines import Timelines
 
 SHIPPED = sorted((Path(roost.lab.__file__).parent / "scenarios").glob("*.toml"))
 HOST = MemoryHost(files={"/old": "use POLICY : Desktop\n", "/new": "use POLICY : Desktop\nMaxSuspendTime = 3600\n"})
@@ -103,10 +103,10 @@ def test_a_simulation_leaves_records_figures_and_a_report(tmp_path: Path) -> Non
 def test_without_matplotlib_it_is_told_why_there_are_no_pictures(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    import roost.lab.pictures
+    import roost.lab.report.pictures
     import roost.lab.simulate
 
-    for module in (roost.lab.pictures, roost.lab.simulate):
+    for module in (roost.lab.report.pictures, roost.lab.simulate):
         monkeypatch.setattr(module, "can_draw", lambda: False)
     config = tmp_path / "pool.config"
     config.write_text("use POLICY : Desktop\n")

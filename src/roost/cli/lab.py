@@ -160,7 +160,7 @@ def _check(args: argparse.Namespace) -> None:
 
 
 def _simulate(args: argparse.Namespace) -> int:
-    from roost.lab.pictures import can_draw
+    from roost.lab.report.pictures import can_draw
     from roost.lab.simulate import simulate
     from roost.runtime.machine import SystemHost
 
@@ -173,7 +173,7 @@ def _simulate(args: argparse.Namespace) -> int:
     if args.json:
         say(json.dumps({"digest": outcome.digest, "notes": list(result.notes), "summary": outcome.summary}, indent=2))
     else:
-        from roost.lab.figures import summary_lines
+        from roost.lab.report.figures import summary_lines
 
         for line in summary_lines(outcome.summary):
             say(line)
@@ -236,7 +236,7 @@ def _progress() -> Callable[[float], None] | None:
 
 def _compare(args: argparse.Namespace) -> int:
     from roost.lab.compare import compare
-    from roost.lab.comparison_report import comparison_data, comparison_text
+    from roost.lab.report.comparison import comparison_data, comparison_text
     from roost.runtime.machine import SystemHost
 
     if not 1 <= args.seeds <= SEEDS_MAX or args.examples < 0:

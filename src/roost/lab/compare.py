@@ -20,10 +20,10 @@ from roost.classad import ClassAd, Expr, evaluate, unparse_value
 from roost.classad.values import Value, fold
 from roost.config import Config, Host
 from roost.lab.durations import shown
-from roost.lab.figures import FIGURES, Figure, is_known, number, value_of
+from roost.lab.report.figures import FIGURES, Figure, is_known, number, value_of
+from roost.lab.report.timelines import parent_of
 from roost.lab.scenario.coverage import set_by
 from roost.lab.simulate import Request, prepare, refused, with_seed
-from roost.lab.timelines import parent_of
 from roost.policy.explain import Origin, explain
 from roost.policy.render import render_text
 from roost.sim.host import Machine, Slot

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from roost.base.records import replace
 from roost.lab.compare import Comparison, Difference
-from roost.lab.figures import number
+from roost.lab.report.figures import number
 
 #: Why a request got nothing, by the matchmaker's cause, in words.
 _CAUSES: Final = {

@@ -12,11 +12,11 @@ from html import escape
 from math import ceil
 from typing import Any, Final
 
-from roost.lab.clock_face import Tick, clock, ticks
-from roost.lab.figures import duration, in_words
-from roost.lab.palette import COLOURS, OWNER_PRESENT, WAITING
-from roost.lab.raster import png
-from roost.lab.timelines import Timelines
+from roost.lab.report.clock_face import Tick, clock, ticks
+from roost.lab.report.figures import duration, in_words
+from roost.lab.report.palette import COLOURS, OWNER_PRESENT, WAITING
+from roost.lab.report.raster import png
+from roost.lab.report.timelines import Timelines
 
 #: Width of pictures, px; left margin of pictures of shares, and of timelines.
 _WIDTH: Final = 1120

@@ -8,10 +8,10 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Final
 
-from roost.lab.clock_face import ticks
-from roost.lab.figures import duration, in_words
-from roost.lab.palette import COLOURS, OWNER_PRESENT, WAITING
-from roost.lab.timelines import Timelines
+from roost.lab.report.clock_face import ticks
+from roost.lab.report.figures import duration, in_words
+from roost.lab.report.palette import COLOURS, OWNER_PRESENT, WAITING
+from roost.lab.report.timelines import Timelines
 
 _INK: Final = "#1d2730"
 _SOFT: Final = "#5d6b77"

@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from roost.base.records import dataclass, field
-from roost.lab.palette import COLOURS
+from roost.lab.report.palette import COLOURS
 from roost.sim.record import Record
 
 #: Where every slot begins.
