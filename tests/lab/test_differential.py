@@ -5,8 +5,8 @@ from __future__ import annotations
 import hashlib
 from pathlib import Path
 
-from roost.lab.differential import EXCUSED, LIMIT_S, differing, shown
-from roost.lab.differential_cases import PLAIN_SEEDS, POLICIES, WIDE_SEEDS, case_of
+from roost.lab.differential.__main__ import EXCUSED, LIMIT_S, differing, shown
+from roost.lab.differential.cases import PLAIN_SEEDS, POLICIES, WIDE_SEEDS, case_of
 from roost.lab.scenario.worker_pool import RunOptions, WorkerPool
 
 #: Cases of each run of the tests; `make differential` runs more.

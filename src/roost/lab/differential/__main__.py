@@ -1,6 +1,6 @@
 """Random cases in both worlds: ``python -m roost.lab.differential --count 500``, which ``make differential`` calls.
 
-A seed draws a scenario (`roost.lab.differential_cases`). It runs in simulation and on real daemons whose time is
+A seed draws a scenario (`roost.lab.differential.cases`). It runs in simulation and on real daemons whose time is
 driven, and what slots and jobs do has to be the same (`roost.lab.replay.comparison`). A case in which the worlds
 differ is written as a scenario file, so that it can be run, cut down and kept.
 
@@ -16,7 +16,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
 
-from roost.lab.differential_cases import case_of
+from roost.lab.differential.cases import case_of
 from roost.lab.scenario.outcome import Outcome
 from roost.lab.scenario.worker_pool import RunOptions, WorkerPool
 

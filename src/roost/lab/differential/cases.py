@@ -17,7 +17,7 @@ from random import Random
 from typing import Final
 
 from roost.base.records import dataclass
-from roost.lab.differential_dags import DAG_KNOBS, NODE_JOBS, NODE_RUNS, DrawnDag, draw_dag
+from roost.lab.differential.dags import DAG_KNOBS, NODE_JOBS, NODE_RUNS, DrawnDag, draw_dag
 from roost.lab.scenario.file import read_scenarios
 from roost.lab.scenario.values import Scenario
 from roost.sim.chance import stream
