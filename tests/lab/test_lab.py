@@ -14,7 +14,7 @@ from roost.cli import lab
 from roost.cli.terminal import CommandError
 from roost.config import MemoryHost
 from roost.lab.compare import compare, student_t
-from roost.lab.durations import seconds_of, shown
+from roost.lab.inputs.durations import seconds_of, shown
 from roost.lab.machines import LabError
 from roost.lab.report.comparison import comparison_data, comparison_text
 from roost.lab.report.palette import COLOURS

@@ -11,7 +11,8 @@ import pytest
 import roost.lab
 from roost.cli import lab
 from roost.config import MemoryHost
-from roost.lab.pool_file import GROUP_KEYS, HABIT_KEYS, read_pool
+from roost.lab.inputs.pool_file import GROUP_KEYS, HABIT_KEYS, read_pool
+from roost.lab.inputs.workloads import BEHAVIOUR, READERS
 from roost.lab.scenario.coverage import Coverage
 from roost.lab.scenario.dags import DAG_KEYS, NODE_STATES, STATUSES
 from roost.lab.scenario.described import JOB_KEYS
@@ -20,7 +21,6 @@ from roost.lab.scenario.hooks import HOOK_KEYS
 from roost.lab.scenario.jobs import LOGGED
 from roost.lab.scenario.run import run_scenario
 from roost.lab.scenario.steps import DAG_EXPECT_KEYS, EXPECT_KEYS, JOB_EXPECT_KEYS, PLACES, STEP_KEYS
-from roost.lab.workloads import BEHAVIOUR, READERS
 from roost.sim.metrics import Metrics
 from roost.sim.workload import MIXES
 

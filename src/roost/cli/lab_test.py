@@ -130,7 +130,7 @@ def _size(args: argparse.Namespace, scenarios: int) -> int:
 
 
 def _limit_s(args: argparse.Namespace) -> float:
-    from roost.lab.durations import seconds_of
+    from roost.lab.inputs.durations import seconds_of
 
     limit_s = LIMIT_S if args.timeout is None else seconds_of(args.timeout)
     if not limit_s:

@@ -136,7 +136,7 @@ class Report:
             self._line.clear()
 
     def _summary(self) -> str:
-        from roost.lab.durations import shown
+        from roost.lab.inputs.durations import shown
 
         counts = self._counts
         text = f"{_many(counts['scenarios'], 'scenario')}, {_many(counts['expectations'], 'expectation')}: "
@@ -194,7 +194,7 @@ def _failure_lines(scenario: Scenario, failure: Failure, *, again: bool) -> Iter
 
 def _difference_lines(scenario: Scenario, each: Difference) -> Iterable[str]:
     """Where the two worlds part."""
-    from roost.lab.durations import shown
+    from roost.lab.inputs.durations import shown
 
     yield ""
     yield f"        {scenario.file}:{scenario.line}: {each.slot} differs at {shown(each.at_s)}"

@@ -19,7 +19,7 @@ from roost.base.records import dataclass, field, replace
 from roost.classad import ClassAd, Expr, evaluate, unparse_value
 from roost.classad.values import Value, fold
 from roost.config import Config, Host
-from roost.lab.durations import shown
+from roost.lab.inputs.durations import shown
 from roost.lab.report.figures import FIGURES, Figure, is_known, number, value_of
 from roost.lab.report.timelines import parent_of
 from roost.lab.scenario.coverage import set_by

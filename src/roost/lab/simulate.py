@@ -17,14 +17,14 @@ from typing import Final
 
 from roost.base.records import dataclass, replace
 from roost.config import Config, Host
+from roost.lab.inputs.pool_file import NOT_RECORDED, Group, read_pool
+from roost.lab.inputs.text_file import read_text
+from roost.lab.inputs.workloads import read_jobs, renumbered
 from roost.lab.machines import Hardware, LabError, Pattern, load_config, make_pattern
 from roost.lab.policy_check import not_acted_on, refuse_unreadable
-from roost.lab.pool_file import NOT_RECORDED, Group, read_pool
 from roost.lab.report.pictures import can_draw, draw
 from roost.lab.report.simulation import html_report
 from roost.lab.report.timelines import Timelines, interval_s
-from roost.lab.text_file import read_text
-from roost.lab.workloads import read_jobs, renumbered
 from roost.model.slots import SlotKind
 from roost.schedd.local import is_local
 from roost.sim.bus import Faults

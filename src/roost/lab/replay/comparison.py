@@ -19,7 +19,7 @@ from itertools import zip_longest
 from typing import Final
 
 from roost.base.records import dataclass, replace
-from roost.lab.durations import shown
+from roost.lab.inputs.durations import shown
 from roost.lab.node_changes import NodeChange
 from roost.lab.scenario.values import Scenario
 from roost.model.reasons import Reason

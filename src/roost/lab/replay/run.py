@@ -15,7 +15,7 @@ from typing import Any, Final, TypeVar
 
 from roost.base.records import dataclass
 from roost.config import Config, Host, MemoryHost, Setting
-from roost.lab.durations import shown
+from roost.lab.inputs.durations import shown
 from roost.lab.machines import LabError, load_config
 from roost.lab.node_changes import NodeChange
 from roost.lab.policy_check import refuse_unreadable

@@ -8,7 +8,7 @@ from typing import Final
 
 from roost.base.records import replace
 from roost.config import Host, Setting
-from roost.lab.durations import shown
+from roost.lab.inputs.durations import shown
 from roost.lab.replay.comparison import differences, job_differences, node_differences
 from roost.lab.replay.driven_loop import Stuck
 from roost.lab.replay.run import Replay, Replays

@@ -20,11 +20,11 @@ from roost.dag import orders as o
 from roost.dag.configured import configured_settings
 from roost.dag.run import Run
 from roost.dag.states import NodeState
+from roost.lab.inputs.tables import Table
 from roost.lab.machines import LabError
 from roost.lab.node_changes import NodeChange, dag_ended, ended_as, node_changes
 from roost.lab.scenario.described import Template, names_of
 from roost.lab.scenario.hooks import read_scripts
-from roost.lab.tables import Table
 from roost.runtime.workflow.description import SubmitOptions, final_exit
 from roost.runtime.workflow.nodes_log import event_of
 from roost.runtime.workflow.submitting import Submitter

@@ -16,12 +16,12 @@ from roost.base.records import dataclass, replace
 from roost.classad import ClassAd, ParseError, parse_expression
 from roost.classad.values import fold
 from roost.config import Config
-from roost.lab.durations import seconds_of
+from roost.lab.inputs.durations import seconds_of
+from roost.lab.inputs.submit_files import NO_CELLS, asks_a_cell, clusters_of
+from roost.lab.inputs.tables import Table
+from roost.lab.inputs.text_file import read_text
 from roost.lab.machines import LabError
 from roost.lab.scenario.values import OWNER, TRUTHS, Scenario, Submitted
-from roost.lab.submit_files import NO_CELLS, asks_a_cell, clusters_of
-from roost.lab.tables import Table
-from roost.lab.text_file import read_text
 
 #: Keys that name or contain a submit description.
 SOURCES: Final = ("submit", "description")

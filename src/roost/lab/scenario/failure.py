@@ -15,7 +15,7 @@ from typing import Final
 from roost.classad import ClassAd, unparse_value
 from roost.classad.syntax import Literal
 from roost.explain.job import refusal
-from roost.lab.durations import shown
+from roost.lab.inputs.durations import shown
 from roost.lab.scenario.values import Scenario
 from roost.policy.explain import Origin, explain
 from roost.policy.render import render_text

@@ -13,13 +13,13 @@ from typing import Any, Final
 
 from roost.base.records import replace
 from roost.config import Setting
+from roost.lab.inputs.tables import Table, read_toml
 from roost.lab.machines import Hardware
 from roost.lab.scenario.dags import read_dags
 from roost.lab.scenario.described import read_jobs
 from roost.lab.scenario.hooks import PLACE, read_hooks
 from roost.lab.scenario.steps import MachineSteps, Steps, read_steps
 from roost.lab.scenario.values import MACHINE, Scenario, ScenarioMachine
-from roost.lab.tables import Table, read_toml
 
 _DAYS: Final = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 

@@ -6,7 +6,7 @@ import re
 from typing import Any, Final
 
 from roost.classad import ClassAd, ParseError, parse_expression
-from roost.lab.tables import Table
+from roost.lab.inputs.tables import Table
 from roost.model.starter import HookPoint
 from roost.sim.scripts import USUAL_S, Script
 

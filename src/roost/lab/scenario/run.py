@@ -14,7 +14,7 @@ from typing import Any, Final
 from roost.base.records import dataclass, replace
 from roost.classad import ClassAd, Value, evaluate, parse_expression, unparse_value
 from roost.config import Config, Host, MemoryHost, Setting
-from roost.lab.durations import shown
+from roost.lab.inputs.durations import shown
 from roost.lab.machines import LabError, load_config, make_pattern
 from roost.lab.node_changes import NodeChange
 from roost.lab.policy_check import not_acted_on, refuse_unreadable

@@ -12,12 +12,12 @@ from typing import Any, Final
 
 from roost.base.records import dataclass, field
 from roost.classad import ClassAd, ParseError, parse_expression
-from roost.lab.durations import shown
+from roost.lab.inputs.durations import shown
+from roost.lab.inputs.tables import Table
 from roost.lab.scenario.dags import NODE_STATES, STATUSES, ScenarioDag
 from roost.lab.scenario.described import Described, Jobs
 from roost.lab.scenario.jobs import LOGGED
 from roost.lab.scenario.values import DagExpectation, Expectation, JobExpectation, Order, ScheduledAction, Submitted
-from roost.lab.tables import Table
 from roost.model.reasons import Reason
 from roost.startd.states import PAIRS
 from roost.startd.transitions import TRANSITIONS

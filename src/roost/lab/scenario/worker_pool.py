@@ -28,7 +28,7 @@ from pathlib import Path
 from typing import Any, Final, cast
 
 from roost.base.records import dataclass, field, replace
-from roost.lab.durations import shown
+from roost.lab.inputs.durations import shown
 from roost.lab.machines import LabError
 from roost.lab.scenario.outcome import NoReplay, Outcome, simulated, unfinished
 from roost.lab.scenario.values import Scenario

@@ -13,13 +13,13 @@ from roost.cli import lab
 from roost.cli.terminal import CommandError
 from roost.config import MemoryHost
 from roost.lab.compare import compare
+from roost.lab.inputs.places import places
+from roost.lab.inputs.submit_files import clusters_of
 from roost.lab.machines import LabError
-from roost.lab.places import places
 from roost.lab.report.clock_face import clock, ticks
 from roost.lab.report.figures import in_words, summary_lines
 from roost.lab.report.raster import png
 from roost.lab.simulate import Request, plan_of, prepare, simulate
-from roost.lab.submit_files import clusters_of
 
 HOST = MemoryHost(files={"/old": "use POLICY : Desktop\n"})
 

@@ -25,8 +25,8 @@ from typing import Final
 
 from roost.base.records import dataclass
 from roost.config import Setting
+from roost.lab.inputs.tables import Table, read_toml
 from roost.lab.machines import Hardware
-from roost.lab.tables import Table, read_toml
 from roost.sim.owners import Habits
 
 GROUP_KEYS: Final = (

@@ -15,10 +15,10 @@ from typing import Any, Final, NoReturn
 
 from roost.base.records import dataclass
 from roost.config import Setting, Span
-from roost.lab.durations import seconds_of
+from roost.lab.inputs.durations import seconds_of
+from roost.lab.inputs.places import Path as KeyPath
+from roost.lab.inputs.places import places
 from roost.lab.machines import LabError
-from roost.lab.places import Path as KeyPath
-from roost.lab.places import places
 
 #: How the reader of TOML says where.
 _TOML_PLACE: Final = re.compile(r" \(at line (\d+), column (\d+)\)$")

@@ -20,8 +20,8 @@ from roost.classad import UNDEFINED, ClassAd, Expr, ParseError, evaluate, unpars
 from roost.classad.forms import parse_ads
 from roost.classad.values import ListValue
 from roost.config import Config
+from roost.lab.inputs.text_file import kind_of, read_text
 from roost.lab.machines import LabError
-from roost.lab.text_file import kind_of, read_text
 from roost.sim.swf import Recorded, WorkloadProblem, read_swf
 from roost.sim.workload import Job, Truth, make_job
 
@@ -74,7 +74,7 @@ def _ads(text: str, file: str, config: Config | None) -> Iterable[list[ClassAd]]
 
 def _submitted(text: str, file: str, config: Config | None) -> Iterable[list[ClassAd]]:
     """Ads as the submit language makes them."""
-    from roost.lab.submit_files import clusters_of
+    from roost.lab.inputs.submit_files import clusters_of
 
     return clusters_of(text, file, config=config)
 

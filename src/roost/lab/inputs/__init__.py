@@ -1,0 +1,1 @@
+"""Files that users hand to the lab: pools, workloads, and what reading TOML with places takes."""
