@@ -29,9 +29,9 @@ from roost.node.host_plan import SlotPlan
 from roost.node.host_slots import OfferLeftovers, Starter
 from roost.node.host_slots import Slot as HostSlot
 from roost.sim.engine import Engine
+from roost.sim.forecast.polling import Polling
 from roost.sim.machine_plan import MachinePlan
 from roost.sim.own_work import OwnWork
-from roost.sim.polling import Polling
 from roost.sim.process import Process
 from roost.sim.queue_link import QueueLink
 from roost.sim.run import REPEATED, Run

@@ -23,8 +23,8 @@ from roost.model import starter_events as ev
 from roost.model.starter import Ending, ExitReport, HookPoint, StarterTimer, Usage
 from roost.node.host_slots import Starter
 from roost.sim.engine import RANK_STARTER
+from roost.sim.forecast.starter_quiescence import asked_for, poll_matters_at, report_matters_at
 from roost.sim.process import End, Process
-from roost.sim.starter_quiescence import asked_for, poll_matters_at, report_matters_at
 from roost.sim.workload import Job
 from roost.starter.states import State
 

@@ -19,7 +19,7 @@ from roost.classad.values import fold
 from roost.config import Config
 from roost.policy.explain import Origin
 from roost.policy.explain.configured import configured_expression, configured_machine
-from roost.sim.quiescence import EXPRESSIONS
+from roost.sim.forecast.quiescence import EXPRESSIONS
 from roost.startd.policy_inputs import Decision, Inputs, StepWorld
 from roost.startd.states import BACKFILL, BENCHMARKING, BUSY, RETIRING, SUSPENDED, UNCLAIMED, VACATING, Pair, State
 from roost.startd.transitions import ROWS

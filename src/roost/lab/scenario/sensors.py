@@ -13,9 +13,9 @@ from roost.base.records import dataclass
 from roost.classad import ClassAd, Value
 from roost.classad.values import fold
 from roost.model.slots import SlotId
+from roost.sim.forecast.steadiness import Reach
 from roost.sim.owners import NOBODY, OwnerTrace
 from roost.sim.sensors import Loads, Sensors
-from roost.sim.steadiness import Reach
 from roost.startd.idleness import Idleness, slot_idleness
 
 

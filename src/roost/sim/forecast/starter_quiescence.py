@@ -15,7 +15,7 @@ from roost.classad import ClassAd, Expr
 from roost.classad.refs import mentioned_in
 from roost.classad.values import fold
 from roost.policy.decision import StepWorld
-from roost.sim.steadiness import Scene, read
+from roost.sim.forecast.steadiness import Scene, read
 from roost.starter.policy_inputs import EVICT, KILL, Inputs
 from roost.starter.starter_ad import MEASURED, SIZES, TIMES, measured
 from roost.starter.states import State

@@ -21,7 +21,7 @@ from roost.classad.values import fold
 from roost.model.slots import SlotKind
 from roost.policy.decision import StepWorld
 from roost.sim.engine import RANK_POLL
-from roost.sim.quiescence import quiescent_until
+from roost.sim.forecast.quiescence import quiescent_until
 from roost.sim.sensors import Loads
 from roost.startd.attributes import OWNED
 from roost.startd.policy_inputs import Inputs

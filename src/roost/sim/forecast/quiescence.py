@@ -18,7 +18,7 @@ from roost.classad import ClassAd, Expr, Value
 from roost.classad.ad import MISSING
 from roost.classad.values import fold
 from roost.policy.catalogue import VARIANTS
-from roost.sim.steadiness import Reach, Reading, Scene, read_key
+from roost.sim.forecast.steadiness import Reach, Reading, Scene, read_key
 from roost.startd.policy_inputs import Inputs, SlotPolicy, StepWorld, truth_of, whole
 from roost.startd.slot_state import SlotState
 from roost.startd.states import BACKFILL, BUSY, RETIRING, State
