@@ -16,7 +16,7 @@ from roost.lab.scenario.file import read_scenarios
 from roost.lab.scenario.run import _Run
 from roost.lab.scenario.values import Scenario
 from roost.runtime.machine import SystemHost
-from roost.sim.pool_ads import pool_ad
+from roost.sim.machine.pool_ads import pool_ad
 
 #: What a simulated slot does not show, with the reason.
 REASONS = {

@@ -26,8 +26,8 @@ from roost.schedd.identifiers import JobId
 from roost.schedd.queue import Queue, Step
 from roost.schedd.status import JobStatus
 from roost.sim.bus import Faults
+from roost.sim.machine.pattern import Hardware, Pattern, load_config, make_pattern
 from roost.sim.owners import OwnerTrace
-from roost.sim.pattern import Hardware, Pattern, load_config, make_pattern
 from roost.sim.workload import Truth, make_job
 from roost.sim.world import BEGINNING, Plan, World
 from roost.startd.draining import DrainOrder, OnCompletion

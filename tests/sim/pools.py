@@ -6,8 +6,8 @@ from typing import Any
 
 from roost.config import MemoryHost
 from roost.sim.chance import stream
+from roost.sim.machine.pattern import Hardware, load_config, make_pattern
 from roost.sim.owners import diurnal
-from roost.sim.pattern import Hardware, load_config, make_pattern
 from roost.sim.workload import generated
 from roost.sim.world import BEGINNING, Plan
 

@@ -10,7 +10,7 @@ from dataclasses import replace
 import pytest
 
 from roost.sim.bus import Faults
-from roost.sim.pattern import Hardware
+from roost.sim.machine.pattern import Hardware
 from roost.sim.world import World
 from tests.sim.pools import DESKTOP, pool
 

@@ -26,8 +26,8 @@ from roost.lab.scenario.coverage import set_by
 from roost.lab.simulate import Request, prepare, refused, with_seed
 from roost.policy.explain import Origin, explain
 from roost.policy.render import render_text
-from roost.sim.host import Machine, Slot
-from roost.sim.machine_plan import SlotPlan
+from roost.sim.machine.host import Machine, Slot
+from roost.sim.machine.plan import SlotPlan
 from roost.sim.world import BEGINNING, World
 from roost.startd.machine import Step
 from roost.startd.policy_inputs import Decision

@@ -19,7 +19,7 @@ from roost.schedd.status import ON_MACHINE, JobStatus
 from roost.startd.states import PAIRS, WITH_STARTER
 
 if TYPE_CHECKING:
-    from roost.sim.host import Slot
+    from roost.sim.machine.host import Slot
     from roost.sim.world import World
 
 #: Problems kept at most.

@@ -33,8 +33,8 @@ from roost.policy.decision import truth_of
 from roost.sim.bus import Bus
 from roost.sim.chance import stream
 from roost.sim.engine import RANK_CYCLE, Engine
-from roost.sim.host import Machine, Slot
-from roost.sim.pool_ads import pool_ad
+from roost.sim.machine.host import Machine, Slot
+from roost.sim.machine.pool_ads import pool_ad
 from roost.sim.record import Recorder
 from roost.startd.draining import DrainOrder, OnCompletion
 

@@ -19,7 +19,7 @@ from typing import Final
 
 from roost.base.records import dataclass, replace
 from roost.schedd.status import JobStatus
-from roost.sim.host import Machine
+from roost.sim.machine.host import Machine
 from roost.sim.record import Record
 from roost.sim.world import World
 from roost.sim.worlds import Drawn, drawn

@@ -30,12 +30,12 @@ from roost.sim.bus import TRIP_S_MAX, Bus
 from roost.sim.disk import Disk
 from roost.sim.engine import Engine
 from roost.sim.forecast.starter_quiescence import reported_in
-from roost.sim.host import Machine
 from roost.sim.job_changes import JobChange, job_change
-from roost.sim.process import End
+from roost.sim.machine.host import Machine
+from roost.sim.machine.process import End
+from roost.sim.machine.run import Run
 from roost.sim.queue_clock import QueueClock
 from roost.sim.record import Recorder
-from roost.sim.run import Run
 from roost.sim.sources import Source, past_of, submissions_of
 from roost.sim.workload import Job
 

@@ -26,12 +26,12 @@ from roost.node import claim_news as news
 from roost.node.host_slots import Starter
 from roost.schedd import effects as ef
 from roost.schedd import events as ev
-from roost.sim.pool_ads import pool_ad
+from roost.sim.machine.pool_ads import pool_ad
 from roost.startd.states import State
 
 if TYPE_CHECKING:
-    from roost.sim.host import Machine, Slot
-    from roost.sim.process import Process
+    from roost.sim.machine.host import Machine, Slot
+    from roost.sim.machine.process import Process
 
 #: A daemon looks at leases at once when a short one begins; here they are looked at so often at least, s.
 LOOK_S: Final = 1.0

@@ -18,8 +18,8 @@ from roost.negotiator.reach import calls, reach
 from roost.negotiator.settings import Settings
 from roost.negotiator.verdicts import SCOPES
 from roost.negotiator.view import WEIGHT
-from roost.sim.host import Machine, Slot
-from roost.sim.pool_ads import pool_ad
+from roost.sim.machine.host import Machine, Slot
+from roost.sim.machine.pool_ads import pool_ad
 from roost.startd.attributes import OWNED
 
 #: Attributes of a free slot that change without its plan, state or benchmarks.

@@ -25,7 +25,7 @@ from roost.negotiator.single_slots import own_ranks
 from roost.negotiator.view import SlotView, charged_for, weight_of
 from roost.node.host_plan import SlotPlan
 from roost.policy.decision import StepWorld
-from roost.sim.host import Machine, Slot
+from roost.sim.machine.host import Machine, Slot
 from roost.sim.simulated_slot_terms import Terms, expressions_in, refuses_with_owner
 from roost.startd.attributes import is_offered, overlay, requirements
 from roost.startd.policy_inputs import SlotPolicy

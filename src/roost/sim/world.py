@@ -26,19 +26,19 @@ from roost.sim.chance import stream
 from roost.sim.checkers import Checker
 from roost.sim.defragmentation import Defragmentation
 from roost.sim.engine import Engine, seldom_collected
-from roost.sim.fetched import WorkSource
-from roost.sim.host import Machine, Slot
 from roost.sim.local_jobs import LocalJobs, local_machine_plan, runs_locally
-from roost.sim.machine_plan import MachinePlan
+from roost.sim.machine.fetched import WorkSource
+from roost.sim.machine.host import Machine, Slot
+from roost.sim.machine.pattern import Pattern
+from roost.sim.machine.plan import MachinePlan
+from roost.sim.machine.process import End, Process
+from roost.sim.machine.run import Run
+from roost.sim.machine.scripts import Script, Scripts
 from roost.sim.metrics import Metrics
 from roost.sim.negotiation import SOON_S, Negotiation
 from roost.sim.owners import DAY_S
-from roost.sim.pattern import Pattern
-from roost.sim.process import End, Process
 from roost.sim.queue import DEFAULT, Queue
 from roost.sim.record import Recorder, Sink
-from roost.sim.run import Run
-from roost.sim.scripts import Script, Scripts
 from roost.sim.workload import Job
 from roost.startd.draining import DrainOrder
 from roost.startd.machine import Step

@@ -39,8 +39,8 @@ from roost.runtime.processes.family import Family, bury
 from roost.runtime.processes.nursery import Nursery
 from roost.runtime.processes.shepherd.processes import kill_family
 from roost.runtime.processes.spawn_order import NotStarted, SpawnOrder
-from roost.sim.own_work import BENCHMARK_S, FETCH_S
-from roost.sim.pattern import platform
+from roost.sim.machine.own_work import BENCHMARK_S, FETCH_S
+from roost.sim.machine.pattern import platform
 from roost.startd.machine import Step
 from roost.startd.slot_state import SlotState
 from roost.starter.states import State

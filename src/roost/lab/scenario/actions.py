@@ -14,7 +14,7 @@ from roost.model import events as ev
 from roost.model.events import DrainSchedule, ShutdownKind
 from roost.model.reasons import Refusal
 from roost.schedd.events import Action
-from roost.sim.host import Machine, Slot
+from roost.sim.machine.host import Machine, Slot
 from roost.sim.world import World
 from roost.startd.draining import DrainOrder, OnCompletion
 

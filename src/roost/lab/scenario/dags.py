@@ -31,7 +31,7 @@ from roost.runtime.workflow.submitting import Submitter
 from roost.schedd.event_log import log
 from roost.schedd.events import Action
 from roost.schedd.local import UNIVERSES
-from roost.sim.scripts import Script, Scripts
+from roost.sim.machine.scripts import Script, Scripts
 from roost.sim.workload import Job
 from roost.sim.world import World
 

@@ -8,7 +8,7 @@ from typing import Any, Final
 from roost.classad import ClassAd, ParseError, parse_expression
 from roost.lab.inputs.tables import Table
 from roost.model.starter import HookPoint
-from roost.sim.scripts import USUAL_S, Script
+from roost.sim.machine.scripts import USUAL_S, Script
 
 HOOK_KEYS: Final = ("takes", "status", "prints")
 #: The directory in which simulated machines have their programs.

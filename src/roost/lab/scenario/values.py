@@ -16,8 +16,8 @@ from roost.config import Setting
 from roost.lab.machines import Hardware, LabError
 from roost.lab.scenario.sensors import ScenarioSensors
 from roost.schedd.local import UNIVERSES
+from roost.sim.machine.scripts import Script
 from roost.sim.owners import OwnerTrace
-from roost.sim.scripts import Script
 from roost.sim.workload import Job, Truth, make_job
 from roost.startd.idleness import Connections
 

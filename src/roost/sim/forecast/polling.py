@@ -22,7 +22,7 @@ from roost.model.slots import SlotKind
 from roost.policy.decision import StepWorld
 from roost.sim.engine import RANK_POLL
 from roost.sim.forecast.quiescence import quiescent_until
-from roost.sim.sensors import Loads
+from roost.sim.machine.sensors import Loads
 from roost.startd.attributes import OWNED
 from roost.startd.policy_inputs import Inputs
 from roost.startd.slot_ad.latches import Latches
@@ -32,7 +32,7 @@ from roost.startd.states import State
 from roost.startd.timers import idle_interval_s, polling_needed
 
 if TYPE_CHECKING:
-    from roost.sim.host import Machine, Slot
+    from roost.sim.machine.host import Machine, Slot
 
 
 #: States for which `polling_needed` holds in a static slot.

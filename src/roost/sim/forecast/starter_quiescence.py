@@ -21,7 +21,7 @@ from roost.starter.starter_ad import MEASURED, SIZES, TIMES, measured
 from roost.starter.states import State
 
 if TYPE_CHECKING:
-    from roost.sim.run import Run
+    from roost.sim.machine.run import Run
 
 _IMAGE: Final = frozenset(("imagesize",))
 _SIZES: Final = frozenset(map(fold, SIZES))

@@ -8,15 +8,15 @@ from roost.classad import ClassAd
 from roost.model.claims import ClaimKind
 from roost.model.identifiers import ClaimId
 from roost.schedd.events import Event
-from roost.sim.process import End, Process
-from roost.sim.scripts import Scripts
+from roost.sim.machine.process import End, Process
+from roost.sim.machine.scripts import Scripts
 from roost.sim.workload import Job
 from roost.startd.machine import Step
 from roost.starter.machine import Step as StarterStep
 
 if TYPE_CHECKING:
-    from roost.sim.host import Machine, Slot
-    from roost.sim.run import Run
+    from roost.sim.machine.host import Machine, Slot
+    from roost.sim.machine.run import Run
 
 
 class Watcher(Protocol):

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from roost.classad import ClassAd
-from roost.sim.process import End
+from roost.sim.machine.process import End
 from roost.sim.workload import Job
 
 #: How long work may be out without having been begun, s.

@@ -9,7 +9,7 @@ from roost.model import effects as ef
 from roost.model import events as ev
 
 if TYPE_CHECKING:
-    from roost.sim.host import Machine, Slot
+    from roost.sim.machine.host import Machine, Slot
 
 #: How long benchmarks take, how long the backfill client takes to start and to die, and how long a hook takes, s.
 BENCHMARK_S: Final = 20.0

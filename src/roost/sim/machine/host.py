@@ -30,12 +30,12 @@ from roost.node.host_slots import OfferLeftovers, Starter
 from roost.node.host_slots import Slot as HostSlot
 from roost.sim.engine import Engine
 from roost.sim.forecast.polling import Polling
-from roost.sim.machine_plan import MachinePlan
-from roost.sim.own_work import OwnWork
-from roost.sim.process import Process
+from roost.sim.machine.own_work import OwnWork
+from roost.sim.machine.plan import MachinePlan
+from roost.sim.machine.process import Process
+from roost.sim.machine.run import REPEATED, Run
+from roost.sim.machine.watcher import Watcher
 from roost.sim.queue_link import QueueLink
-from roost.sim.run import REPEATED, Run
-from roost.sim.watcher import Watcher
 from roost.startd.draining import DrainOrder, OnCompletion
 from roost.startd.layout.change import PresentLayout
 from roost.startd.machine import Step

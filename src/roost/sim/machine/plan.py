@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from roost.base.records import dataclass
 from roost.node.host_plan import Division, SlotPlan
-from roost.sim.sensors import Sensors
+from roost.sim.machine.sensors import Sensors
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
