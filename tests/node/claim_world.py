@@ -28,7 +28,7 @@ from roost.schedd import effects as qef
 from roost.schedd import events as qev
 from roost.schedd.identifiers import JobId
 from roost.schedd.queue import Queue
-from roost.sim.disk import Disk
+from roost.sim.queue.disk import Disk
 from roost.startd.states import State
 from roost.wire import messages as m
 from roost.wire.ads import ad_data

@@ -28,7 +28,7 @@ from roost.schedd.claim_table import QueueSettings
 from roost.schedd.identifiers import JobId
 from roost.schedd.queue import Queue
 from roost.schedd.status import JobStatus
-from roost.sim.disk import Disk
+from roost.sim.queue.disk import Disk
 from roost.wire.ads import ad_data
 from tests.schedd.submit.machine import sleep
 

@@ -13,7 +13,7 @@ from roost.schedd.book import Job
 from roost.schedd.claim_table import QueueSettings
 from roost.schedd.identifiers import JobId
 from roost.schedd.queue import Queue, Step
-from roost.sim.disk import Disk
+from roost.sim.queue.disk import Disk
 from tests.schedd import soundness
 
 SETTINGS = QueueSettings(name="q@here", uid_domain="here", alive_interval_s=60.0, periodic_interval_s=20.0)

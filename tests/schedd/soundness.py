@@ -11,7 +11,7 @@ from roost.schedd.claims import Stage
 from roost.schedd.identifiers import JobId
 from roost.schedd.queue import Queue, Step
 from roost.schedd.status import ON_MACHINE, JobStatus
-from roost.sim.disk import Disk
+from roost.sim.queue.disk import Disk
 from roost.wire.ads import ad_data
 
 

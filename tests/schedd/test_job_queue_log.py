@@ -14,7 +14,7 @@ from roost.schedd import events as ev
 from roost.schedd import job_queue_log as jq
 from roost.schedd.identifiers import JobId
 from roost.schedd.queue import Queue
-from roost.sim.disk import Disk
+from roost.sim.queue.disk import Disk
 from tests.schedd.kit import Driven, source
 from tests.schedd.log_reading import LogReader
 from tests.schedd.test_queue_properties import QueueMachine

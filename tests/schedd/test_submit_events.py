@@ -13,7 +13,7 @@ from roost.schedd import events as ev
 from roost.schedd import submit_events as told
 from roost.schedd.identifiers import JobId
 from roost.schedd.queue import Queue
-from roost.sim.disk import Disk
+from roost.sim.queue.disk import Disk
 from tests.schedd.kit import SETTINGS, Source, source
 
 NOW = 1_700_000_000.0

@@ -40,7 +40,7 @@ from roost.sim.bus import TRIP_S_MAX, Bus
 from roost.sim.engine import RANK_CYCLE, Engine
 from roost.sim.machine.host import Machine, Slot
 from roost.sim.machine.pool_ads import pool_ad
-from roost.sim.queue import NAME, Queue
+from roost.sim.queue.queue import NAME, Queue
 from roost.sim.simulated_slot_terms import Terms, terms_of
 from roost.sim.simulated_slots import SimulatedSlots, is_free
 from roost.startd.states import State

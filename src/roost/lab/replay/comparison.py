@@ -24,7 +24,7 @@ from roost.lab.node_changes import NodeChange
 from roost.lab.scenario.values import Scenario
 from roost.model.reasons import Reason
 from roost.schedd.status import JobStatus
-from roost.sim.job_changes import JobChange
+from roost.sim.queue.job_changes import JobChange
 from roost.startd.timers import IDLE_LOOK_S
 from roost.startd.work import Taken
 

@@ -35,8 +35,8 @@ from roost.runtime.role import Ending, RoleContext
 from roost.schedd import events as ev
 from roost.schedd.identifiers import JobId
 from roost.schedd.status import JobStatus
-from roost.sim.job_changes import JobChange
-from roost.sim.sources import past_of
+from roost.sim.queue.job_changes import JobChange
+from roost.sim.queue.sources import past_of
 from roost.sim.workload import Job
 from roost.startd.draining import DrainOrder, OnCompletion
 from roost.startd.work import Taken

@@ -10,7 +10,7 @@ from roost.classad import ClassAd, Value, parse_expression, unparse_value
 from roost.classad.world import FixedWorld
 from roost.lab.scenario.values import JobExpectation
 from roost.schedd.status import JobStatus
-from roost.sim.queue import Queue
+from roost.sim.queue.queue import Queue
 
 #: Events of a job's log that are compared: number to the word of scenario files.
 LOGGED: Final[Mapping[int, str]] = {

@@ -35,7 +35,7 @@ from roost.sim.machine.plan import MachinePlan
 from roost.sim.machine.process import Process
 from roost.sim.machine.run import REPEATED, Run
 from roost.sim.machine.watcher import Watcher
-from roost.sim.queue_link import QueueLink
+from roost.sim.queue.link import QueueLink
 from roost.startd.draining import DrainOrder, OnCompletion
 from roost.startd.layout.change import PresentLayout
 from roost.startd.machine import Step

@@ -27,16 +27,16 @@ from roost.schedd.identifiers import JobId
 from roost.schedd.job_policy import SystemPolicy
 from roost.schedd.status import ON_MACHINE, JobStatus
 from roost.sim.bus import TRIP_S_MAX, Bus
-from roost.sim.disk import Disk
 from roost.sim.engine import Engine
 from roost.sim.forecast.starter_quiescence import reported_in
-from roost.sim.job_changes import JobChange, job_change
 from roost.sim.machine.host import Machine
 from roost.sim.machine.process import End
 from roost.sim.machine.run import Run
-from roost.sim.queue_clock import QueueClock
+from roost.sim.queue.clock import QueueClock
+from roost.sim.queue.disk import Disk
+from roost.sim.queue.job_changes import JobChange, job_change
+from roost.sim.queue.sources import Source, past_of, submissions_of
 from roost.sim.record import Recorder
-from roost.sim.sources import Source, past_of, submissions_of
 from roost.sim.workload import Job
 
 #: What the queue is called, and the domain of its users where the configuration names none.

@@ -22,7 +22,7 @@ from roost.sim.workload import Job
 from roost.starter.configured import hook_settings
 
 if TYPE_CHECKING:
-    from roost.sim.queue import Queue
+    from roost.sim.queue.queue import Queue
 
 #: As large as needed.
 _HARDWARE: Final = Hardware(cpus=100_000, memory_mb=1_000_000_000, disk_kb=1_000_000_000_000)

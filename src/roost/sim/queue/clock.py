@@ -22,10 +22,10 @@ from roost.schedd.job_policy import PERIODIC_ATTRIBUTES
 from roost.schedd.periodic import ASK_AGAIN_S, QUIET_S
 from roost.schedd.queue import Step
 from roost.schedd.status import JobStatus
-from roost.sim.sources import Source
+from roost.sim.queue.sources import Source
 
 if TYPE_CHECKING:
-    from roost.sim.queue import Queue
+    from roost.sim.queue.queue import Queue
 
 #: Attributes of jobs for which time itself changes something in the queue.
 _TIMED: Final = PERIODIC_ATTRIBUTES | {"leavejobinqueue"}
