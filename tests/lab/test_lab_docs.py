@@ -21,8 +21,8 @@ from roost.lab.scenario.hooks import HOOK_KEYS
 from roost.lab.scenario.jobs import LOGGED
 from roost.lab.scenario.run import run_scenario
 from roost.lab.scenario.steps import DAG_EXPECT_KEYS, EXPECT_KEYS, JOB_EXPECT_KEYS, PLACES, STEP_KEYS
+from roost.sim.inputs.workload import MIXES
 from roost.sim.metrics import Metrics
-from roost.sim.workload import MIXES
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs/reference/cli-lab.md").read_text(encoding="utf-8")

@@ -26,9 +26,9 @@ from roost.schedd.identifiers import JobId
 from roost.schedd.queue import Queue, Step
 from roost.schedd.status import JobStatus
 from roost.sim.bus import Faults
+from roost.sim.inputs.owners import OwnerTrace
+from roost.sim.inputs.workload import Truth, make_job
 from roost.sim.machine.pattern import Hardware, Pattern, load_config, make_pattern
-from roost.sim.owners import OwnerTrace
-from roost.sim.workload import Truth, make_job
 from roost.sim.world import BEGINNING, Plan, World
 from roost.startd.draining import DrainOrder, OnCompletion
 from tests.schedd import soundness

@@ -6,9 +6,9 @@ from typing import Any
 
 from roost.config import MemoryHost
 from roost.sim.chance import stream
+from roost.sim.inputs.owners import diurnal
+from roost.sim.inputs.workload import generated
 from roost.sim.machine.pattern import Hardware, load_config, make_pattern
-from roost.sim.owners import diurnal
-from roost.sim.workload import generated
 from roost.sim.world import BEGINNING, Plan
 
 DESKTOP = "use POLICY : Desktop\n"

@@ -9,9 +9,9 @@ import pytest
 
 from roost.sim.bus import Faults
 from roost.sim.chance import stream
+from roost.sim.inputs.workload import Job, Truth, make_job
 from roost.sim.machine.pattern import Hardware
 from roost.sim.record import Record
-from roost.sim.workload import Job, Truth, make_job
 from roost.sim.world import BEGINNING, Plan, World
 from tests.sim.pools import pool
 

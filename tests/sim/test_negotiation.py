@@ -11,8 +11,8 @@ from roost.lab.compare import compare
 from roost.lab.simulate import Request
 from roost.schedd.status import JobStatus
 from roost.sim.bus import Faults
-from roost.sim.job_ads import jobs_of
-from roost.sim.workload import Job
+from roost.sim.inputs.job_ads import jobs_of
+from roost.sim.inputs.workload import Job
 from roost.sim.world import BEGINNING, Outcome, Plan, World
 from tests.sim.pools import pool
 

@@ -19,7 +19,7 @@ from roost.lab.machines import Hardware, LabError
 from roost.lab.progress_line import ProgressLine
 from roost.lab.simulate import MACHINES, Request
 from roost.sim.bus import Faults
-from roost.sim.workload import MIXES
+from roost.sim.inputs.workload import MIXES
 
 #: Simulated days, seeds and machines at most: more is a slip of the finger.
 DAYS_MAX = 3_660.0

@@ -29,12 +29,12 @@ from roost.model.slots import SlotKind
 from roost.schedd.local import is_local
 from roost.sim.bus import Faults
 from roost.sim.chance import stream
+from roost.sim.inputs.owners import NOBODY, OwnerTrace, diurnal
+from roost.sim.inputs.owners_file import TraceProblem, read_csv
+from roost.sim.inputs.workload import Job, generated
 from roost.sim.machine.host import Machine
 from roost.sim.machine.plan import MachinePlan
-from roost.sim.owners import NOBODY, OwnerTrace, diurnal
-from roost.sim.owners_file import TraceProblem, read_csv
 from roost.sim.queue.local_jobs import local_machine_plan, runs_locally
-from roost.sim.workload import Job, generated
 from roost.sim.world import BEGINNING, Outcome, Plan, World
 
 #: Machines where nothing else is said.

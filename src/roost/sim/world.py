@@ -26,6 +26,8 @@ from roost.sim.chance import stream
 from roost.sim.checkers import Checker
 from roost.sim.defragmentation import Defragmentation
 from roost.sim.engine import Engine, seldom_collected
+from roost.sim.inputs.owners import DAY_S
+from roost.sim.inputs.workload import Job
 from roost.sim.machine.fetched import WorkSource
 from roost.sim.machine.host import Machine, Slot
 from roost.sim.machine.pattern import Pattern
@@ -35,11 +37,9 @@ from roost.sim.machine.run import Run
 from roost.sim.machine.scripts import Script, Scripts
 from roost.sim.metrics import Metrics
 from roost.sim.negotiation import SOON_S, Negotiation
-from roost.sim.owners import DAY_S
 from roost.sim.queue.local_jobs import LocalJobs, local_machine_plan, runs_locally
 from roost.sim.queue.queue import DEFAULT, Queue
 from roost.sim.record import Recorder, Sink
-from roost.sim.workload import Job
 from roost.startd.draining import DrainOrder
 from roost.startd.machine import Step
 from roost.startd.states import PAIRS

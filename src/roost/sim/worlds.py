@@ -20,9 +20,9 @@ from roost.config import MemoryHost
 from roost.model.events import DrainSchedule
 from roost.sim.bus import Faults
 from roost.sim.chance import stream
+from roost.sim.inputs.owners import HOUR_S, OwnerTrace, diurnal
+from roost.sim.inputs.workload import Job, Truth, make_job
 from roost.sim.machine.pattern import Hardware, Pattern, load_config, make_pattern
-from roost.sim.owners import HOUR_S, OwnerTrace, diurnal
-from roost.sim.workload import Job, Truth, make_job
 from roost.sim.world import BEGINNING, Order, Plan
 from roost.startd.draining import DrainOrder, OnCompletion
 

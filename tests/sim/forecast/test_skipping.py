@@ -11,9 +11,9 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from roost.schedd.events import Action
+from roost.sim.inputs.owners import OwnerTrace
+from roost.sim.inputs.workload import Job, Truth, make_job
 from roost.sim.machine.pattern import Hardware
-from roost.sim.owners import OwnerTrace
-from roost.sim.workload import Job, Truth, make_job
 from roost.sim.world import BEGINNING, Outcome, Plan, World
 from tests.sim.pools import DESKTOP, pool
 

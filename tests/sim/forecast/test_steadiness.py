@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from roost.classad import ClassAd, FixedWorld, parse_expression
 from roost.classad.ops import truth
 from roost.sim.forecast.steadiness import Scene, read
-from roost.sim.owners import OwnerTrace
+from roost.sim.inputs.owners import OwnerTrace
 
 NOW = 1_000_000
 

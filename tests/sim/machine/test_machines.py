@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from roost.schedd.status import JobStatus
+from roost.sim.inputs.owners import HOUR_S
+from roost.sim.inputs.workload import Job, Truth, make_job
 from roost.sim.machine.pattern import Hardware
-from roost.sim.owners import HOUR_S
-from roost.sim.workload import Job, Truth, make_job
 from roost.sim.world import BEGINNING, Order, Plan, World
 from roost.startd.draining import DrainOrder, OnCompletion
 from roost.startd.states import State

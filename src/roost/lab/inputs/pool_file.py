@@ -27,7 +27,7 @@ from roost.base.records import dataclass
 from roost.config import Setting
 from roost.lab.inputs.tables import Table, read_toml
 from roost.lab.machines import Hardware
-from roost.sim.owners import Habits
+from roost.sim.inputs.owners import Habits
 
 GROUP_KEYS: Final = (
     "name", "count", "cpus", "memory", "disk", "attributes", "config", "settings", "owners", "habits",

@@ -22,8 +22,8 @@ from roost.classad.values import ListValue
 from roost.config import Config
 from roost.lab.inputs.text_file import kind_of, read_text
 from roost.lab.machines import LabError
-from roost.sim.swf import Recorded, WorkloadProblem, read_swf
-from roost.sim.workload import Job, Truth, make_job
+from roost.sim.inputs.swf import Recorded, WorkloadProblem, read_swf
+from roost.sim.inputs.workload import Job, Truth, make_job
 
 #: Attribute to what it means.
 BEHAVIOUR: Final[Mapping[str, str]] = {

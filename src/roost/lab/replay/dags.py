@@ -36,7 +36,7 @@ from roost.runtime.workflow.submitting import BadNode, Submitter
 from roost.schedd import events as ev
 from roost.schedd.identifiers import JobId
 from roost.schedd.submit import Submission
-from roost.sim.workload import Job
+from roost.sim.inputs.workload import Job
 
 if TYPE_CHECKING:
     from roost.lab.replay.pool import ReplayPool

@@ -24,10 +24,10 @@ from roost.lab.replay.driven_loop import DrivenClock
 from roost.model.starter import Usage
 from roost.runtime.processes.family import Family
 from roost.runtime.processes.spawn_order import SpawnOrder
+from roost.sim.inputs.workload import Job
 from roost.sim.machine.fetched import WorkSource
 from roost.sim.machine.process import End, Process
 from roost.sim.machine.scripts import Script, Scripts
-from roost.sim.workload import Job
 
 PROGRAM: Final = Path(stand_in.__file__)
 

@@ -35,9 +35,9 @@ from roost.runtime.role import Ending, RoleContext
 from roost.schedd import events as ev
 from roost.schedd.identifiers import JobId
 from roost.schedd.status import JobStatus
+from roost.sim.inputs.workload import Job
 from roost.sim.queue.job_changes import JobChange
 from roost.sim.queue.sources import past_of
-from roost.sim.workload import Job
 from roost.startd.draining import DrainOrder, OnCompletion
 from roost.startd.work import Taken
 from roost.wire.messages import Answer, Ask, Message

@@ -13,9 +13,9 @@ from roost.schedd.changes import AddHistory, PutJob
 from roost.schedd.identifiers import JobId
 from roost.schedd.status import JobStatus
 from roost.schedd.submit import ClusterPlan
+from roost.sim.inputs.workload import Job
 from roost.sim.queue.job_changes import job_change
 from roost.sim.queue.sources import Source
-from roost.sim.workload import Job
 
 if TYPE_CHECKING:
     from roost.lab.replay.pool import ReplayPool

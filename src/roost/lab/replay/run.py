@@ -26,8 +26,8 @@ from roost.lab.scenario.described import configured
 from roost.lab.scenario.values import Scenario, ScheduledAction
 from roost.model.starter import HookPoint
 from roost.runtime.processes.accounts import can_switch_user
+from roost.sim.inputs.workload import Job
 from roost.sim.queue.job_changes import JobChange
-from roost.sim.workload import Job
 from roost.sim.world import BEGINNING
 from roost.startd.configured import wants_backfill
 from roost.startd.work import Taken

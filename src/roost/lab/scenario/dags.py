@@ -31,8 +31,8 @@ from roost.runtime.workflow.submitting import Submitter
 from roost.schedd.event_log import log
 from roost.schedd.events import Action
 from roost.schedd.local import UNIVERSES
+from roost.sim.inputs.workload import Job
 from roost.sim.machine.scripts import Script, Scripts
-from roost.sim.workload import Job
 from roost.sim.world import World
 
 DAG_KEYS: Final = ("file", "text", "scripts")

@@ -14,8 +14,8 @@ from roost.classad import ClassAd, Value
 from roost.classad.values import fold
 from roost.model.slots import SlotId
 from roost.sim.forecast.steadiness import Reach
+from roost.sim.inputs.owners import NOBODY, OwnerTrace
 from roost.sim.machine.sensors import Loads, Sensors
-from roost.sim.owners import NOBODY, OwnerTrace
 from roost.startd.idleness import Idleness, slot_idleness
 
 

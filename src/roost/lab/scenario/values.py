@@ -16,9 +16,9 @@ from roost.config import Setting
 from roost.lab.machines import Hardware, LabError
 from roost.lab.scenario.sensors import ScenarioSensors
 from roost.schedd.local import UNIVERSES
+from roost.sim.inputs.owners import OwnerTrace
+from roost.sim.inputs.workload import Job, Truth, make_job
 from roost.sim.machine.scripts import Script
-from roost.sim.owners import OwnerTrace
-from roost.sim.workload import Job, Truth, make_job
 from roost.startd.idleness import Connections
 
 if TYPE_CHECKING:

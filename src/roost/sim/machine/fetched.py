@@ -11,8 +11,8 @@ from collections.abc import Iterable
 from typing import Final
 
 from roost.classad import ClassAd
+from roost.sim.inputs.workload import Job
 from roost.sim.machine.process import End
-from roost.sim.workload import Job
 
 #: How long work may be out without having been begun, s.
 OVERDUE_S: Final = 3600.0

@@ -22,9 +22,9 @@ from roost.node.host_plan import Division, SlotPlan
 from roost.schedd.claim_table import QueueSettings
 from roost.schedd.configured import queue_settings
 from roost.sim.chance import stream
+from roost.sim.inputs.owners import OwnerTrace
 from roost.sim.machine.plan import MachinePlan
 from roost.sim.machine.sensors import Sensors
-from roost.sim.owners import OwnerTrace
 from roost.startd.configured import fetch_hook, hook_keyword, slot_policy
 from roost.startd.idleness import Connections, connections
 from roost.startd.layout.at_work import MachineSlots

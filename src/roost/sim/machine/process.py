@@ -17,7 +17,7 @@ from roost.base.changed import maker
 from roost.base.records import dataclass
 from roost.model.starter import Usage
 from roost.sim.engine import Engine
-from roost.sim.workload import Job
+from roost.sim.inputs.workload import Job
 
 SIGKILL: Final = 9
 SIGTERM: Final = 15

@@ -24,8 +24,8 @@ from roost.model.starter import Ending, ExitReport, HookPoint, StarterTimer, Usa
 from roost.node.host_slots import Starter
 from roost.sim.engine import RANK_STARTER
 from roost.sim.forecast.starter_quiescence import asked_for, poll_matters_at, report_matters_at
+from roost.sim.inputs.workload import Job
 from roost.sim.machine.process import End, Process
-from roost.sim.workload import Job
 from roost.starter.states import State
 
 if TYPE_CHECKING:

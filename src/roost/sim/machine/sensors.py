@@ -18,7 +18,7 @@ from roost.classad import ClassAd, Value
 from roost.classad.ad import Cell, ad_of_cells
 from roost.model.slots import SlotId
 from roost.sim.forecast.steadiness import Reach
-from roost.sim.owners import DAY_S, OwnerTrace
+from roost.sim.inputs.owners import DAY_S, OwnerTrace
 from roost.startd.idleness import Connections, Idleness, slot_idleness
 from roost.startd.load import apportion
 from roost.startd.slot_ad.ad import clock

@@ -8,9 +8,9 @@ from roost.classad import ClassAd
 from roost.model.claims import ClaimKind
 from roost.model.identifiers import ClaimId
 from roost.schedd.events import Event
+from roost.sim.inputs.workload import Job
 from roost.sim.machine.process import End, Process
 from roost.sim.machine.scripts import Scripts
-from roost.sim.workload import Job
 from roost.startd.machine import Step
 from roost.starter.machine import Step as StarterStep
 

@@ -13,12 +13,12 @@ from roost.config import Config, MemoryHost
 from roost.schedd import events as ev
 from roost.schedd.claims import Stage
 from roost.schedd.local import MACHINE_CONFIG, is_local, local_name, next_beside
+from roost.sim.inputs.owners import NOBODY
+from roost.sim.inputs.workload import Job
 from roost.sim.machine.host import Machine
 from roost.sim.machine.pattern import QUEUE, Hardware, load_config, make_pattern
 from roost.sim.machine.plan import MachinePlan
 from roost.sim.machine.pool_ads import pool_ad
-from roost.sim.owners import NOBODY
-from roost.sim.workload import Job
 from roost.starter.configured import hook_settings
 
 if TYPE_CHECKING:

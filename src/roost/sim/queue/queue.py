@@ -29,6 +29,7 @@ from roost.schedd.status import ON_MACHINE, JobStatus
 from roost.sim.bus import TRIP_S_MAX, Bus
 from roost.sim.engine import Engine
 from roost.sim.forecast.starter_quiescence import reported_in
+from roost.sim.inputs.workload import Job
 from roost.sim.machine.host import Machine
 from roost.sim.machine.process import End
 from roost.sim.machine.run import Run
@@ -37,7 +38,6 @@ from roost.sim.queue.disk import Disk
 from roost.sim.queue.job_changes import JobChange, job_change
 from roost.sim.queue.sources import Source, past_of, submissions_of
 from roost.sim.record import Recorder
-from roost.sim.workload import Job
 
 #: What the queue is called, and the domain of its users where the configuration names none.
 NAME: Final = "sim"

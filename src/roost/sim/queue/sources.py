@@ -9,7 +9,7 @@ from roost.classad import ClassAd
 from roost.classad.ad import MISSING
 from roost.classad.values import fold
 from roost.schedd.owned import RECORDED
-from roost.sim.workload import Job
+from roost.sim.inputs.workload import Job
 
 #: What the queue itself says of a job.
 _OF_QUEUE: Final = ("clusterid", "procid", "globaljobid")

@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 
 from roost.classad import ClassAd
 from roost.sim.chance import stream
-from roost.sim.owners import DAY_S, OwnerTrace, diurnal
-from roost.sim.owners_file import TraceProblem, read_csv
-from roost.sim.swf import WorkloadProblem, read_swf
-from roost.sim.workload import MIXES, generated
+from roost.sim.inputs.owners import DAY_S, OwnerTrace, diurnal
+from roost.sim.inputs.owners_file import TraceProblem, read_csv
+from roost.sim.inputs.swf import WorkloadProblem, read_swf
+from roost.sim.inputs.workload import MIXES, generated
 from roost.sim.world import BEGINNING
 
 SWF = """; Version: 2

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, NoReturn
 
-from roost.sim.owners import OwnerTrace, merged, rising
+from roost.sim.inputs.owners import OwnerTrace, merged, rising
 
 #: Columns, and what a cell of each has to be.
 _CELLS: Final[Mapping[str, str]] = {

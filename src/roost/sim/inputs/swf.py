@@ -14,7 +14,7 @@ from typing import Final
 
 from roost.base.records import dataclass
 from roost.classad import Expr, parse_expression
-from roost.sim.workload import ENOUGH, Job, Truth, make_job
+from roost.sim.inputs.workload import ENOUGH, Job, Truth, make_job
 
 #: Names of the numbers on a line.
 _NAMES: Final = (

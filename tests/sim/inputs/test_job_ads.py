@@ -8,8 +8,8 @@ import pytest
 
 from roost.classad import ClassAd
 from roost.classad.forms import parse_ads
-from roost.sim.job_ads import JobAdProblem, jobs_of
-from roost.sim.workload import Truth
+from roost.sim.inputs.job_ads import JobAdProblem, jobs_of
+from roost.sim.inputs.workload import Truth
 from roost.sim.world import BEGINNING, World
 from tests.sim.pools import pool
 

@@ -25,7 +25,7 @@ from typing import Any, Final
 from roost.base.records import replace
 from roost.classad import ClassAd, Expr, ListValue, Value, evaluate
 from roost.classad.values import fold
-from roost.sim.workload import ENOUGH, Job, Truth
+from roost.sim.inputs.workload import ENOUGH, Job, Truth
 
 #: Attributes that tell jobs apart and not what they need: jobs that differ in nothing else are of one kind.
 _OF_ONE: Final = frozenset(

@@ -1,0 +1,1 @@
+"""What is done to a simulated pool: jobs and owners, made up or recorded."""
