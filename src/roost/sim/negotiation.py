@@ -24,6 +24,8 @@ from roost.classad import ClassAd, Expr
 from roost.classad.ad import MISSING
 from roost.classad.vector import Table
 from roost.classad.vector.kinds import Array
+from roost.gridengine.pool.cycle import CellRecord
+from roost.model.events import SuspendersChanged
 from roost.negotiator.accounts import Accounts
 from roost.negotiator.cycle import negotiate
 from roost.negotiator.memory import Memory
@@ -31,12 +33,13 @@ from roost.negotiator.pool_policy import identity, restricted
 from roost.negotiator.reach import significant
 from roost.negotiator.settings import Settings
 from roost.negotiator.single_slots import SingleSlots
-from roost.negotiator.snapshot import Match, Plan, Pledge, Request, Snapshot, SubmitterDemand
+from roost.negotiator.snapshot import Match, Part, Plan, Pledge, Request, Snapshot, SubmitterDemand
 from roost.negotiator.verdicts import may_be_true
 from roost.negotiator.view import usage_of
 from roost.schedd import events as ev
 from roost.schedd.idle import IdleGroup
 from roost.sim.bus import TRIP_S_MAX, Bus
+from roost.sim.cell import SimulatedCell
 from roost.sim.engine import RANK_CYCLE, Engine
 from roost.sim.machine.host import Machine, Slot
 from roost.sim.machine.pool_ads import pool_ad
@@ -119,8 +122,11 @@ class Negotiation:
         informs: bool = True,
         singly: bool = True,
         eager: bool = False,
+        cell: SimulatedCell | None = None,
     ) -> None:
         self.engine = engine
+        #: The cell that takes the place of the matchmaking cycle; None where there is none.
+        self.cell = cell
         self.bus = bus
         self.queue = queue
         self.machines = machines
@@ -133,6 +139,8 @@ class Negotiation:
         self._unseen_since: float | None = None
         #: Pairs of a request and a slot that were looked at.
         self.evaluations = 0
+        #: The last run of the cell.
+        self.last: Plan | None = None
         self.accounts = Accounts()
         self.memory = Memory()
         self.slots = Table()
@@ -151,6 +159,7 @@ class Negotiation:
         #: (submitter, autocluster) to matches that are on their way to the queue.
         self._given: Counter[tuple[str, int]] = Counter()
         #: Attributes of jobs that matching depends on, and texts of START while draining that were looked at for them.
+        self._of_policy: tuple[str, ...] = ()
         #: Attributes of jobs that matter, as the queue was told.
         self.significant: tuple[str, ...] = ()
         self._starts: set[str] = set()
@@ -165,7 +174,7 @@ class Negotiation:
         self._shown: dict[str, tuple[object, ...]] = {}
         self._versions: Array = np.zeros(64, np.int64)
         self._changes = 0
-        self._may_be_singly = singly
+        self._may_be_singly = singly and cell is None
         self._withheld = _Withheld(self.promised)
         #: Slot to the public part of the id of its claim that the queue says is over, and since when a cycle waits for
         #: the word of these slots, epoch s.
@@ -208,7 +217,7 @@ class Negotiation:
         self._divided = [machine for machine in self.machines if machine.plan.division is not None]
         for slot in slots:
             self.look(slot)
-        self.significant = ()
+        self._of_policy = ()
         kinds = {(id(slot.plan.policy.expressions), *slot.plan.ad.cells): slot for slot in slots}
         self._tell_significant(kinds.values())
 
@@ -217,7 +226,8 @@ class Negotiation:
         table = Table()
         for slot in slots:
             table.put(slot.plan.name, pool_ad(slot, self.engine.now))
-        self.significant = tuple(sorted({*self.significant, *significant(table, self.settings)}))
+        self._of_policy = tuple(sorted({*self._of_policy, *significant(table, self.settings)}))
+        self.significant = (*self._of_policy, *(() if self.cell is None else self.cell.significant))
         self.tell_queue()
 
     def tell_queue(self) -> None:
@@ -277,6 +287,9 @@ class Negotiation:
             if machine.alive:
                 self.slot_source.catch_up(machine)
         wanted = self.queue.core.book.has_waiting and (len(self.slot_source) > 0 or self._preempts)
+        if self.cell is not None:
+            # A run tells jobs why they wait, and what suspends those that run.
+            wanted = self.queue.core.book.has_waiting or self.cell.suspends()
         if not wanted and self.queue.turns == self._turns:
             # As long as no use begins or ends, priorities move by a rule that the next update makes up for.
             return
@@ -294,6 +307,8 @@ class Negotiation:
         self.accounts.update(self._usage, now, self.settings)
         if wanted and self.asks_singly:
             self._negotiate_singly(now)
+        elif wanted and self.cell is not None:
+            self._run_cell(self.cell, by_name, now)
         elif wanted and by_name:
             self._negotiate(by_name, now)
 
@@ -336,6 +351,18 @@ class Negotiation:
         self.evaluations += sum(len(each.requests) for each in snapshot.demands) * len(snapshot.claims)
         self._carry_out(plan, by_name, now)
 
+    def _run_cell(self, cell: SimulatedCell, by_name: dict[str, Slot], now: float) -> None:
+        """A scheduling run of the cell takes the place of the matchmaking cycle."""
+        plan = self.last = cell.cycle(self._snapshot(by_name, now), self._of_policy)
+        self._carry_out(plan, by_name, now)
+        if not isinstance(plan.trail, CellRecord):
+            return
+        for order in plan.trail.suspensions:
+            slot = by_name[order.slot]
+            causes = {str(cause): text for cause, text in order.suspenders.items()}
+            event = SuspendersChanged(claim=order.claim, suspenders=causes)
+            self.bus.send(f"matcher>{slot.machine.plan.name}", partial(slot.machine.queue_link.suspended, order.slot, event))
+
     def _negotiate_singly(self, now: float) -> None:
         slot_source = self.slot_source
         slot_source.now = now
@@ -358,7 +385,7 @@ class Negotiation:
             for cause in rejection.causes or (rejection.text,):
                 self.causes[cause] = self.causes.get(cause, 0) + 1
         for match in plan.matches:
-            self._hand_out(slots[match.slot], match, now)
+            self._hand_out(slots, match, now)
         told = {autocluster: rejection.text for (_, autocluster), rejection in plan.rejected.items()}
         for autocluster, text in told.items():
             if self._told.get(autocluster) != text:
@@ -383,11 +410,14 @@ class Negotiation:
         for name, slot in found.items():
             state, polled_at = slot.state, 0.0
             offered = is_free(slot) or (self._preempts and state.preempting is not None)
-            if offered:
+            if offered or self.cell is not None:
                 # What matters of the others is who has them: measurements are for those that may be had.
                 slot.machine.sync(now)
                 state, polled_at = slot.state, slot.machine.polling.polled_at
-            present = state.state, offered, state.claim.id, polled_at, slot.cuts
+            present: tuple[object, ...] = state.state, offered, state.claim.id, polled_at, slot.cuts
+            if self.cell is not None:
+                # A run sees what tasks there are, which stand still, and what suspends them.
+                present = *present, state.pair, state.suspenders, state.claim.job_ad is None
             if self._shown.get(name) != present:
                 self._shown[name] = present
                 self.slots.put(name, pool_ad(slot, now))
@@ -476,26 +506,36 @@ class Negotiation:
 
     # -- what comes of it --------------------------------------------------------------------------------
 
-    def _hand_out(self, slot: Slot, match: Match, now: float) -> None:
-        machine = slot.machine
-        claim = slot.state.preempting if match.preempts != "none" else slot.state.claim
-        assert claim is not None
-        self.promised[claim.id.text] = now
-        if match.pledge is not None:
-            self._pledges[claim.id.text] = slot, match.pledge
-        ad = pool_ad(slot, now) if match.slot_ad is None else match.slot_ad
+    def _hand_out(self, slots: _Named, match: Match, now: float) -> None:
+        for each in match.slots:
+            self.promised[each.claim_id] = now
+            if each.pledge is not None:
+                self._pledges[each.claim_id] = slots[each.slot], each.pledge
         self._tell(
             ev.MatchGiven(
                 submitter=match.submitter,
                 autocluster=match.autocluster,
-                slot=slot.plan.name,
-                node=machine.plan.name,
-                claim_id=claim.id.text,
-                slot_ad=restricted(ad, self.settings.policy, self.settings.in_force),
+                slot=match.slot,
+                node=match.node,
+                claim_id=match.claim_id,
+                slot_ad=self._told_ad(slots[match.slot], match.slot_ad, now),
+                task=None if match.pledge is None else match.pledge.task,
+                parts=tuple(self._part(slots[part.slot], part, now) for part in match.parts),
             )
         )
         if self.informs:
-            self.bus.send(f"matcher>{machine.plan.name}", partial(machine.queue_link.matched, claim.id.text))
+            for each in match.slots:
+                machine = slots[each.slot].machine
+                self.bus.send(f"matcher>{machine.plan.name}", partial(machine.queue_link.matched, each.claim_id))
+
+    def _told_ad(self, slot: Slot, ad: ClassAd | None, now: float) -> ClassAd:
+        """The ad of a slot for who gets it."""
+        return restricted(pool_ad(slot, now) if ad is None else ad, self.settings.policy, self.settings.in_force)
+
+    def _part(self, slot: Slot, part: Part, now: float) -> ev.GivenPart:
+        task, ad = part.pledge.task, self._told_ad(slot, None, now)
+        assert task is not None, "only a cell gives a job several slots"
+        return ev.GivenPart(slot=part.slot, node=part.node, claim_id=part.claim_id, slot_ad=ad, task=task)
 
     def _tell(self, event: ev.MatchGiven) -> None:
         # The matchmaker's word takes its time too, so that the slot usually knows of the match before the claim comes.

@@ -22,6 +22,7 @@ from roost.negotiator.settings import Settings as NegotiatorSettings
 from roost.schedd.claim_table import QueueSettings
 from roost.schedd.events import ClaimsHeard, Event, RunMeasured
 from roost.sim.bus import Bus, Faults
+from roost.sim.cell import CellPlan, SimulatedCell
 from roost.sim.chance import stream
 from roost.sim.checkers import Checker
 from roost.sim.defragmentation import Defragmentation
@@ -91,6 +92,8 @@ class Plan:
     defrag: DefragPolicy | None = None
     #: Settings of the queue.
     queue: QueueSettings = DEFAULT
+    #: The Grid Engine cell that the pool runs by; None where there is none.
+    cell: CellPlan | None = None
     #: Whether event logs and measurements of running jobs are looked at.
     told: bool = False
     #: Work that machines fetch; the numbers of these jobs are not numbers of `jobs`.
@@ -140,6 +143,10 @@ class World:
         self.recorder = Recorder(plan.start, (self.metrics.take, *sinks), lines)
         self.bus = Bus(self.engine, plan.seed, plan.faults)
         self.queue = Queue(self.engine, self.bus, self.recorder, plan.queue, exhaustive=plan.exhaustive, told=plan.told)
+        self.cell = None
+        if plan.cell is not None:
+            queue = self.queue
+            self.cell = queue.cell = SimulatedCell(plan.cell, lambda: queue.core.claim_table, queue.feed)
         self.source = WorkSource(plan.fetched)
         self.scripts = Scripts(plan.scripts)
         self.checker = Checker(self)
@@ -161,7 +168,9 @@ class World:
         order = list(range(len(self.machines)))
         stream(plan.seed, "matcher").shuffle(order)
         pool = self.engine, self.bus, self.queue, self.machines, plan.cycle_s, order, plan.negotiator
-        self.matcher = Negotiation(*pool, informs=plan.informs, singly=not plan.exhaustive, eager=plan.eager)
+        self.matcher = Negotiation(
+            *pool, informs=plan.informs, singly=not plan.exhaustive, eager=plan.eager, cell=self.cell
+        )
         if plan.eager:
             self.queue.watchers.append(lambda now: self.matcher.more(SOON_S))
         self.defragmentation = None if plan.defrag is None else self._defragmentation(plan.defrag)

@@ -20,6 +20,8 @@ class Disk:
         self.jobs: dict[JobId, ch.PutJob] = {}
         self.claims: dict[str, ch.PutClaim] = {}
         self.usage: dict[Owner, Used] = {}
+        #: Queue instances in the error state, each with the reason.
+        self.errors: dict[str, str] = {}
 
     def keep(self, changes: tuple[ch.Change, ...]) -> None:
         """Keep what one step has changed."""
@@ -47,11 +49,14 @@ class Disk:
                     self.usage.update(change.accounts)
                 case ch.ClearUsage():
                     self.usage.clear()
+                case ch.PutErrors():
+                    self.errors = dict(change.errors)
 
     def load(self, settings: QueueSettings, now: float, next_cluster: int) -> Queue:
         """A queue that is about to start with what was kept."""
         queue = Queue(settings, now)
         queue.claim_table.usage.by_owner = dict(self.usage)
+        queue.claim_table.errors = dict(self.errors)
         for number in sorted(self.clusters):
             each = self.clusters[number]
             queue.restore_cluster(

@@ -20,6 +20,7 @@ from roost.model import events as nev
 from roost.model import starter_events as sev
 from roost.model.claims import ClaimKind, ClaimRequest
 from roost.model.identifiers import ClaimId
+from roost.model.queue_context import QueueContext
 from roost.model.reasons import Refusal
 from roost.model.starter import Cause, Ending, ExitReport, OrderedBy
 from roost.node import claim_news as news
@@ -97,8 +98,8 @@ class QueueLink:
 
     # -- what the queue says -----------------------------------------------------------------------------
 
-    def hear(self, effect: ef.Effect, now: float) -> None:
-        """The queue says something."""
+    def hear(self, effect: ef.Effect, now: float, context: QueueContext | None = None) -> None:
+        """The queue says something; `context` is what a queue instance gives the job of a run."""
         if not self.machine.alive:
             return
         match effect:
@@ -107,7 +108,7 @@ class QueueLink:
             case ef.GiveBack(claim_id=claim_id):
                 self._about(claim_id, lambda each: nev.ClaimReleased(claim_id=each), now)
             case ef.StartRun():
-                self._activate(effect, now)
+                self._activate(effect, context, now)
             case ef.EndRun():
                 self._end_run(effect, now)
             case ef.StandStill(claim_id=claim_id, still=still):
@@ -125,6 +126,13 @@ class QueueLink:
         """The matchmaker has promised a slot to a submitter."""
         if self.machine.alive:
             self._about(claim_id, lambda each: nev.MatchReceived(claim_id=each), now)
+
+    def suspended(self, slot_name: str, event: nev.SuspendersChanged, now: float) -> None:
+        """What of the cell suspends the job of a slot is another than before."""
+        for slot in self.machine.slots if self.machine.alive else ():
+            if slot.plan.name == slot_name:
+                self.machine.tell(slot, event, now)
+                return
 
     def _about(self, claim_id: str, make: Callable[[ClaimId], nev.Event], now: float) -> bool:
         """The holder's word about its claim; False if no slot knows the claim."""
@@ -154,14 +162,14 @@ class QueueLink:
             # The slot gets rid of its job first, and the queue is to know that it is not forgotten.
             self._say(ev.ClaimsHeard(node=node, known={order.claim_id: ""}))
 
-    def _activate(self, order: ef.StartRun, now: float) -> None:
+    def _activate(self, order: ef.StartRun, context: QueueContext | None, now: float) -> None:
         found = news.slot_of(self.machine.slots, order.claim_id)
         if found is None:
             self._say(ev.RunRefused(claim_id=order.claim_id, run=order.run, refusal=str(Refusal.UNKNOWN_CLAIM)))
             return
         slot, known = found
         reply_to = f"{order.claim_id}|{order.run}"
-        event = nev.ActivationRequested(claim_id=known, job_ad=order.job_ad, reply_to=reply_to)
+        event = nev.ActivationRequested(claim_id=known, job_ad=order.job_ad, reply_to=reply_to, context=context)
         self.machine.activate(slot, order.run, event, now)
 
     def _end_run(self, order: ef.EndRun, now: float) -> None:

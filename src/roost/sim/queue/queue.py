@@ -18,6 +18,7 @@ from typing import Final, TypeAlias
 
 from roost.base.records import replace
 from roost.classad import ClassAd
+from roost.model.queue_context import QueueContext
 from roost.schedd import changes as ch
 from roost.schedd import effects as ef
 from roost.schedd import events as ev
@@ -27,6 +28,7 @@ from roost.schedd.identifiers import JobId
 from roost.schedd.job_policy import SystemPolicy
 from roost.schedd.status import ON_MACHINE, JobStatus
 from roost.sim.bus import TRIP_S_MAX, Bus
+from roost.sim.cell import NoSuchQueue, SimulatedCell
 from roost.sim.engine import Engine
 from roost.sim.forecast.starter_quiescence import reported_in
 from roost.sim.inputs.workload import Job
@@ -97,6 +99,8 @@ class Queue:
         self._submitting: list[list[Job]] = []
         self.decline: Callable[[str], None] = lambda claim_id: None
         self.leave: Callable[[tuple[tuple[str, str], ...]], None] = lambda slots: None
+        #: The cell of the pool; None where there is none.
+        self.cell: SimulatedCell | None = None
         #: Told after each step.
         self.watchers: list[Callable[[float], None]] = []
         self.disk = Disk() if bus.faulty else None
@@ -139,6 +143,8 @@ class Queue:
         assert self.disk is not None
         self._alive = True
         self.core = self.disk.load(self.core.claim_table.settings, now, self.core.book.next_cluster)
+        if self.cell is not None:
+            self.cell.begin()
         self.clock.begin(now)
         self._ask_machines(ev.Started(claims=self.disk.kept_claims))
 
@@ -319,12 +325,22 @@ class Queue:
                 self.decline(claim_id)
             case ef.Reply():
                 self._replied(effect, now)
+            case ef.StartRun() if self.cell is not None:
+                self._start(self.cell, effect)
             case _:
                 self._send(
                     effect, steadily=isinstance(effect, ef.SayAlive) or (heard and isinstance(effect, ef.GiveBack))
                 )
 
-    def _send(self, effect: ToMachine, *, steadily: bool) -> None:
+    def _start(self, cell: SimulatedCell, effect: ef.StartRun) -> None:
+        """Order a run with the context of its queue instance."""
+        try:
+            self._send(effect, steadily=False, context=cell.context(effect.job_ad))
+        except NoSuchQueue as problem:
+            refused = ev.RunRefused(claim_id=effect.claim_id, run=effect.run, refusal=str(problem))
+            self.engine.at(self.engine.now, partial(self.hear, refused))
+
+    def _send(self, effect: ToMachine, *, steadily: bool, context: QueueContext | None = None) -> None:
         """`steadily`: it is a sign of life, or follows from the answer to one, and these may have been left out."""
         if self._cut_in is not None:
             self._cut_in -= 1
@@ -338,7 +354,7 @@ class Queue:
         if steadily:
             self.clock.send(effect.node, partial(machine.queue_link.hear, effect))
         else:
-            self.bus.send(f"queue>{effect.node}", partial(machine.queue_link.hear, effect))
+            self.bus.send(f"queue>{effect.node}", partial(machine.queue_link.hear, effect, context=context))
 
     # -- runs ------------------------------------------------------------------------------------------
 
