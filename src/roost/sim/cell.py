@@ -85,7 +85,9 @@ class SimulatedCell:
 
     def suspends(self) -> bool:
         """Whether jobs may have to be suspended, or to go on, though no job waits."""
-        return self.suspensions.any or self._active.suspends_by_itself or any("s" in each for each in self.states.values())
+        return (
+            self.suspensions.any or self._active.suspends_by_itself or any("s" in each for each in self.states.values())
+        )
 
     def groups_of(self, user: str) -> tuple[str, ...]:
         """The groups of a user."""

@@ -361,7 +361,9 @@ class Negotiation:
             slot = by_name[order.slot]
             causes = {str(cause): text for cause, text in order.suspenders.items()}
             event = SuspendersChanged(claim=order.claim, suspenders=causes)
-            self.bus.send(f"matcher>{slot.machine.plan.name}", partial(slot.machine.queue_link.suspended, order.slot, event))
+            self.bus.send(
+                f"matcher>{slot.machine.plan.name}", partial(slot.machine.queue_link.suspended, order.slot, event)
+            )
 
     def _negotiate_singly(self, now: float) -> None:
         slot_source = self.slot_source

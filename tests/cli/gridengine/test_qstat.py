@@ -11,7 +11,7 @@ from tests.cli.gridengine.kit import ME, Desk, cell
 from tests.integration.kit import eventually, running
 from tests.integration.test_cell_jobs import queue_text
 
-from roost.cli.gridengine.tasks import numbers
+from roost.explain.cell_tasks import numbers
 
 HEAD = (
     "job-ID  prior   name       user         state submit/start at     "

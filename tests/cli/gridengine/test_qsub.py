@@ -10,7 +10,7 @@ import pytest
 from tests.cli.gridengine.kit import Desk, node
 from tests.integration.kit import running
 
-from roost.cli.gridengine.errors import BAD_VALUE, FAILED, NO_INPUT, NO_SCRIPT, USAGE
+from roost.gridengine.commands.errors import BAD_VALUE, FAILED, NO_INPUT, NO_SCRIPT, USAGE
 
 ME = getpass.getuser()
 

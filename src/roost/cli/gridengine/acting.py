@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Final, Literal
 
 from roost.cli.gridengine.asking import ask
 from roost.cli.gridengine.choosing import Named, named, tasks_named
-from roost.cli.gridengine.errors import BAD_VALUE, FAILED, Failure
-from roost.cli.gridengine.options import Given, Option, usage
-from roost.cli.gridengine.tasks import Task, numbers
 from roost.cli.pool import Refused
+from roost.explain.cell_tasks import Task, numbers
+from roost.gridengine.commands.errors import BAD_VALUE, FAILED, Failure
+from roost.gridengine.commands.options import Given, Option, usage
 from roost.model.cell_requests import HELD, HOLDS
 from roost.wire.requests import queue
 

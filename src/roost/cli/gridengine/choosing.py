@@ -7,8 +7,8 @@ from collections.abc import Iterable, Sequence
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from roost.cli.gridengine.errors import BAD_VALUE, Failure
-from roost.cli.gridengine.tasks import SHOWN, Task, tasks_of, with_predecessors
+from roost.explain.cell_tasks import SHOWN, Task, held_back, tasks_of
+from roost.gridengine.commands.errors import BAD_VALUE, Failure
 from roost.wire.requests import queue
 
 if TYPE_CHECKING:
@@ -85,3 +85,13 @@ def _means(name: Named, task: Task, owners: frozenset[str] | None) -> bool:
     if name.number is not None:
         return task.job == name.number
     return fnmatchcase(task.name, name.written) and (owners is None or task.owner in owners)
+
+
+def with_predecessors(pool: Pool, tasks: Sequence[Task]) -> list[Task]:
+    """The tasks, those that wait for other jobs with that hold."""
+    wanted = {number for task in tasks if not task.runs for number in task.after}
+    if not wanted:
+        return list(tasks)
+    rows = pool.ask(queue.Query(jobs=tuple(map(str, sorted(wanted))), projection=("ClusterId",)))
+    present = {int(row["ClusterId"]) for row in rows}
+    return [held_back(task) if not task.runs and present.intersection(task.after) else task for task in tasks]

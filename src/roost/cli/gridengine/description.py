@@ -13,15 +13,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from roost.classad import parse_expression
-from roost.cli.gridengine.errors import BAD_VALUE, Failure, rejected
 from roost.cli.gridengine.object_names import check_account, check_name
 from roost.cli.gridengine.paths import Streams, chosen, escaped
+from roost.gridengine.commands.errors import BAD_VALUE, Failure, rejected
+from roost.gridengine.commands.qsub import Asked, requests_of, requirements_of
 from roost.model import cell_requests as cell
 from roost.model.command_line import environment_to_raw, join_raw
 from roost.runtime.identity import host_name, user_name
 
 if TYPE_CHECKING:
-    from roost.cli.gridengine.qsub_options import Asked
     from roost.cli.gridengine.script import Script
     from roost.schedd.submit.plan import ClusterPlan
 
@@ -156,44 +156,14 @@ def environment_of(asked: Asked) -> dict[str, str]:
     return found | origin | {"SGE_O_HOST": host_name(), "SGE_O_WORKDIR": str(Path.cwd())}
 
 
-def requirements_of(*, reruns: bool, not_before: int | None) -> str:
-    """When a job may start at all; which host it starts on is the cell's business alone."""
-    terms = []
-    if not reruns:
-        terms.append("NumJobStarts == 0")
-    if not_before:
-        terms.append(f"time() >= {not_before}")
-    return " && ".join(terms) or "true"
-
-
 def attributes_of(asked: Asked) -> dict[str, str | int | bool | None]:
     """What options ask for, as attributes of a job; None for what was not given."""
     texts = asked.texts
-    rerun = asked.yes.get("r")
     return {
         cell.SHELL: chosen(texts["S"], "S") if "S" in texts else None,
-        cell.ACCOUNT: texts.get("A"),
-        cell.OUTPUT_PATHS: texts.get("o"),
-        cell.ERROR_PATHS: texts.get("e"),
-        cell.INPUT_PATHS: texts.get("i"),
-        cell.MERGES: asked.yes.get("j"),
-        cell.DIRECTORY: "cwd" in asked.flags or "wd" in texts,
-        cell.MAIL_LIST: ",".join(asked.mail),
-        cell.IMMEDIATE: asked.yes.get("now"),
-        cell.RERUN: None if rerun is None else "ny"[rerun],
         cell.NOT_BEFORE: date_time(texts["a"]) if "a" in texts else None,
-        cell.RESOURCES: _resources(asked.hard),
-        cell.SOFT_RESOURCES: _resources(asked.soft),
-        cell.QUEUES: asked.hard_queues,
-        cell.SOFT_QUEUES: asked.soft_queues,
-        cell.PROJECT: texts.get("P"),
-        cell.PARALLEL: texts.get("pe"),
-        cell.MASTER_QUEUES: texts.get("masterq"),
+        **requests_of(asked),
     }
-
-
-def _resources(given: dict[str, str]) -> str:
-    return ",".join(f"{name}={value}" for name, value in given.items())
 
 
 def date_time(text: str) -> int:

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 from roost.cli.gridengine import xml
 from roost.cli.gridengine.choosing import named, tasks_named
-from roost.cli.gridengine.errors import FAILED, Failure
 from roost.cli.gridengine.paths import told
 from roost.cli.gridengine.tables import date
-from roost.cli.gridengine.tasks import Task, slots_asked
 from roost.cli.pool import Refused
+from roost.explain.cell_tasks import Task, slots_asked
+from roost.gridengine.commands.errors import FAILED, Failure
 from roost.model import cell_requests as cell
 from roost.model.command_line import arguments_of, environment_of
 from roost.wire.ads import ad_from

@@ -8,9 +8,9 @@ from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import NoReturn
 
-from roost.cli.gridengine.errors import Failure
 from roost.cli.gridengine.names import COMMANDS
 from roost.cli.leaving import leave_with
+from roost.gridengine.commands.errors import Failure
 
 
 def main(name: str, arguments: Sequence[str]) -> int:
@@ -31,7 +31,7 @@ def run_and_leave(name: str, arguments: Sequence[str]) -> NoReturn:
 def _run(name: str, arguments: list[str]) -> int:
     module = import_module(f"roost.cli.gridengine.{COMMANDS[name]}")
     if arguments[:1] == ["-help"]:
-        from roost.cli.gridengine.options import usage
+        from roost.gridengine.commands.options import usage
 
         sys.stdout.write(usage(name, getattr(module, "OPTIONS_OF", {}).get(name, module.OPTIONS)))
         return 0

@@ -17,7 +17,7 @@ import uuid
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from roost.cli.gridengine.errors import Failure
+from roost.gridengine.commands.errors import Failure
 from roost.wire import messages as m
 from roost.wire.codec import decode, encode
 from roost.wire.errors import WireError

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from roost.cli.gridengine.errors import USAGE, Failure, rejected
+from roost.gridengine.commands.errors import USAGE, Failure, rejected
 
 #: Signs that Grid Engine refuses, in its order, with its words.
 _SIGNS: Final = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from roost.cli.gridengine.options import Option
+from roost.gridengine.commands.options import Option
 
 
 def options(table: str, refused: Mapping[str, str] | None = None) -> tuple[Option, ...]:

@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from roost.cli.gridengine.errors import rejected
+from roost.gridengine.commands.errors import rejected
 from roost.runtime.identity import host_name
 
 _VARIABLE: Final = re.compile(r"\$(HOME|USER|JOB_ID|JOB_NAME|HOSTNAME|TASK_ID)")

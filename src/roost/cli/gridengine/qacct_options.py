@@ -10,9 +10,9 @@ from typing import Final, NoReturn
 
 from roost.base.records import dataclass, field
 from roost.cli.gridengine.accounting_tables import ColumnShown
-from roost.cli.gridengine.errors import Failure
 from roost.cli.gridengine.option_tables import options
-from roost.cli.gridengine.options import usage
+from roost.gridengine.commands.errors import Failure
+from roost.gridengine.commands.options import usage
 
 OPTIONS: Final = options(
     """

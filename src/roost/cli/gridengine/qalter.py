@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING, Any, Final
 from roost.cli.gridengine.acting import hold_job, of_users
 from roost.cli.gridengine.asking import ask
 from roost.cli.gridengine.choosing import Named, named, tasks_named
-from roost.cli.gridengine.description import attributes_of, directory_of, environment_of, requirements_of
-from roost.cli.gridengine.errors import BAD_VALUE, FAILED, Failure
+from roost.cli.gridengine.description import attributes_of, directory_of, environment_of
 from roost.cli.gridengine.object_names import check_account, check_name
-from roost.cli.gridengine.options import Given, Option, taken, usage
 from roost.cli.gridengine.paths import Streams
-from roost.cli.gridengine.qsub_options import OPTIONS as OF_QSUB
-from roost.cli.gridengine.qsub_options import Asked
-from roost.cli.gridengine.tasks import Task
 from roost.cli.pool import Refused
+from roost.explain.cell_tasks import Task
+from roost.gridengine.commands.errors import BAD_VALUE, FAILED, Failure
+from roost.gridengine.commands.options import Given, Option, taken, usage
+from roost.gridengine.commands.qsub import OPTIONS as OF_QSUB
+from roost.gridengine.commands.qsub import Asked, requirements_of
 from roost.model import cell_requests as cell
 from roost.model.cell_requests import HOLDS
 from roost.model.command_line import environment_to_raw
@@ -270,7 +270,7 @@ class _Change:
 
 
 def _array(row: Any) -> tuple[int, int, int]:
-    from roost.cli.gridengine.tasks import array_of
+    from roost.explain.cell_tasks import array_of
 
     return array_of(row) or (1, 1, 1)
 

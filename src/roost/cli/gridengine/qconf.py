@@ -10,10 +10,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from roost.cli.gridengine.asking import ask
-from roost.cli.gridengine.errors import Failure
-from roost.cli.gridengine.options import Option, usage
 from roost.cli.gridengine.qconf_options import OPTIONS
 from roost.cli.gridengine.qconf_showing import Showing
+from roost.gridengine.commands.errors import Failure
+from roost.gridengine.commands.options import Option, usage
 
 if TYPE_CHECKING:
     from roost.cli.pool import Pool

@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from roost.cli.gridengine.asking import cell_files
-from roost.cli.gridengine.errors import FAILED, Failure
-from roost.cli.gridengine.options import usage
 from roost.cli.gridengine.qconf_options import OPTIONS
 from roost.cli.pool import Refused
+from roost.gridengine.commands.errors import FAILED, Failure
+from roost.gridengine.commands.options import usage
 from roost.runtime.identity import host_name
 from roost.wire.requests import central
 from roost.wire.requests.cell import ClearUsage, EditCell, EditedCell

@@ -9,7 +9,7 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from roost.cli.gridengine.asking import cell_files
-from roost.cli.gridengine.errors import FAILED, Failure
+from roost.gridengine.commands.errors import FAILED, Failure
 
 if TYPE_CHECKING:
     from roost.cli.pool import Pool

@@ -8,12 +8,12 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Final
 
 from roost.cli.gridengine.asking import ask, cell_files
-from roost.cli.gridengine.errors import Failure
-from roost.cli.gridengine.options import Option, usage
 from roost.cli.gridengine.qstat import with_causes
 from roost.cli.gridengine.tables import date, of_priorities
-from roost.cli.gridengine.tasks import SHOWN, Task, tasks_of
 from roost.cli.gridengine.xml import escape
+from roost.explain.cell_tasks import SHOWN, Task, tasks_of
+from roost.gridengine.commands.errors import Failure
+from roost.gridengine.commands.options import Option, usage
 from roost.model.cell_priority import NO_PRIORITY, Priority
 from roost.wire.requests import central, queue
 

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from roost.cli.gridengine.asking import ask
 from roost.cli.gridengine.choosing import Named, named, tasks_named
-from roost.cli.gridengine.errors import FAILED, Failure
-from roost.cli.gridengine.options import Option, usage
 from roost.cli.gridengine.qstat import with_causes
 from roost.cli.gridengine.selecting import select
-from roost.cli.gridengine.tasks import Task
+from roost.explain.cell_tasks import Task
+from roost.gridengine.commands.errors import FAILED, Failure
+from roost.gridengine.commands.options import Option, usage
 from roost.model import cell_requests as cell
 from roost.runtime.identity import host_name
 from roost.schedd.status import JobStatus

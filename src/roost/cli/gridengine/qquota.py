@@ -11,10 +11,10 @@ from xml.sax.saxutils import escape
 
 from roost.base.records import replace
 from roost.cli.gridengine.asking import ask, cell_files
-from roost.cli.gridengine.errors import Failure
 from roost.cli.gridengine.option_tables import options
-from roost.cli.gridengine.options import taken, usage
-from roost.cli.gridengine.tasks import SHOWN, Task, tasks_of
+from roost.explain.cell_tasks import SHOWN, Task, tasks_of
+from roost.gridengine.commands.errors import Failure
+from roost.gridengine.commands.options import taken, usage
 from roost.model import cell_requests
 from roost.wire.requests import central, queue
 

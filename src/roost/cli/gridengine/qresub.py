@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 from roost.cli.gridengine.asking import ask
 from roost.cli.gridengine.description import described
-from roost.cli.gridengine.errors import BAD_VALUE, FAILED, USAGE, Failure
-from roost.cli.gridengine.options import Option, taken, usage
-from roost.cli.gridengine.qsub_options import Asked
 from roost.cli.pool import Refused
+from roost.gridengine.commands.errors import BAD_VALUE, FAILED, USAGE, Failure
+from roost.gridengine.commands.options import Option, taken, usage
+from roost.gridengine.commands.qsub import Asked
 from roost.model import cell_requests as cell
 from roost.wire.requests import queue
 
@@ -94,7 +94,7 @@ def _resubmit(pool: Pool, numbers: list[int], *, is_held: bool) -> int:
 def _copy(row: Any, *, is_held: bool) -> ClusterPlan:
     """The plan of a copy of a job."""
     from roost.classad.ad import MISSING
-    from roost.cli.gridengine.tasks import array_of
+    from roost.explain.cell_tasks import array_of
     from roost.wire.ads import ad_from
 
     ad = ad_from(row)

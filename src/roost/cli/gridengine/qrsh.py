@@ -10,9 +10,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
-from roost.cli.gridengine.errors import FAILED, Failure
 from roost.cli.gridengine.option_tables import options
-from roost.cli.gridengine.options import is_yes, taken
+from roost.gridengine.commands.errors import FAILED, Failure
+from roost.gridengine.commands.options import is_yes, taken
 
 OPTIONS: Final = options(
     """
@@ -52,7 +52,7 @@ def run(name: str, arguments: list[str]) -> int:
             raise Failure("qrsh: -b n is not possible with -inherit: a task is a command", FAILED)
     from roost.cli.gridengine.description import environment_of
     from roost.cli.gridengine.inheriting import inherit
-    from roost.cli.gridengine.qsub_options import Asked
+    from roost.gridengine.commands.qsub import Asked
 
     asked = Asked()
     asked.take([each for each in given if each.name in ("v", "V", "cwd", "wd")])

@@ -6,10 +6,10 @@ import sys
 from typing import TYPE_CHECKING, Final
 
 from roost.cli.gridengine.asking import ask
-from roost.cli.gridengine.errors import FAILED, Failure
 from roost.cli.gridengine.option_tables import options
-from roost.cli.gridengine.options import taken, usage
 from roost.cli.gridengine.selecting import Wanted, select, wanted_by
+from roost.gridengine.commands.errors import FAILED, Failure
+from roost.gridengine.commands.options import taken, usage
 
 if TYPE_CHECKING:
     from roost.cli.pool import Pool

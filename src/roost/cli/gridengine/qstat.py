@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Final
 from roost.base.records import replace
 from roost.cli.gridengine import tables, xml
 from roost.cli.gridengine.asking import ask, cell_files
-from roost.cli.gridengine.errors import FAILED, Failure
-from roost.cli.gridengine.options import Option, taken, usage
+from roost.cli.gridengine.choosing import with_predecessors
 from roost.cli.gridengine.selecting import CHOOSING, Wanted, select, wanted_by
 from roost.cli.gridengine.tables import Listed, Look
-from roost.cli.gridengine.tasks import SHOWN, Task, grouped, tasks_of, with_predecessors
+from roost.explain.cell_tasks import SHOWN, Task, grouped, tasks_of
+from roost.gridengine.commands.errors import FAILED, Failure
+from roost.gridengine.commands.options import Option, taken, usage
 from roost.model import cell_requests as cell
 from roost.model.cell_priority import NO_PRIORITY, Priority
 from roost.runtime.identity import user_name

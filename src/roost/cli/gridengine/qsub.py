@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from roost.cli.gridengine.asking import ask
 from roost.cli.gridengine.description import Work, plan_of
-from roost.cli.gridengine.errors import USAGE, Failure, rejected
-from roost.cli.gridengine.options import Given, taken
-from roost.cli.gridengine.qsub_options import OPTIONS, Asked, options_of
 from roost.cli.gridengine.request_files import request_files, words_of_file
 from roost.cli.gridengine.script import PREFIX, read_script
 from roost.cli.pool import Refused
+from roost.gridengine.commands.errors import USAGE, Failure, rejected
+from roost.gridengine.commands.options import Given, taken
+from roost.gridengine.commands.qsub import OPTIONS, Asked
 from roost.model import cell_requests as cell
 from roost.wire.requests import queue
 
@@ -36,6 +37,20 @@ def run(name: str, arguments: list[str]) -> int:
         sys.stderr.write(f"qsub: the pool sends no mail: -m {events} has no effect\n")
     called, plan = plan_of(asked, work)
     return ask(name, lambda pool: _submit(pool, asked, called, plan))
+
+
+def options_of(words: Sequence[str], place: str) -> list[Given]:
+    """The options of a file or a script; other words there are told, as they act on nothing. Raises Failure."""
+    found: list[Given] = []
+    while words:
+        some, words = taken("qsub", words, OPTIONS)
+        found += some
+        if words and words[0].startswith("#"):
+            break
+        if words:
+            sys.stderr.write(f"qsub: {place}: {words[0]!r} is not an option and has no effect\n")
+            words = words[1:]
+    return found
 
 
 def _command_line(arguments: list[str], depth: int = 0) -> tuple[list[Given], list[str]]:

@@ -6,8 +6,8 @@ import sys
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from roost.cli.gridengine.errors import FAILED, NO_INPUT, NO_SCRIPT, Failure
 from roost.cli.gridengine.words import words_of
+from roost.gridengine.commands.errors import FAILED, NO_INPUT, NO_SCRIPT, Failure
 
 #: The name of a script that came by standard input.
 STDIN: Final = "STDIN"

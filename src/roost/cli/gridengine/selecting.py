@@ -9,8 +9,8 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from roost.cli.gridengine.asking import cell_files
-from roost.cli.gridengine.errors import Failure
-from roost.cli.gridengine.options import Given
+from roost.gridengine.commands.errors import Failure
+from roost.gridengine.commands.options import Given
 from roost.wire.requests import central
 
 if TYPE_CHECKING:

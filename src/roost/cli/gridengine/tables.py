@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
-from roost.cli.gridengine.tasks import Task, slots_asked
+from roost.explain.cell_tasks import Task, slots_asked
 from roost.model import cell_requests as cell
 from roost.model.cell_priority import NO_PRIORITY, Priority
 from roost.wire.requests.central import CellPriority, QueueInstance

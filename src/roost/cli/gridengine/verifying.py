@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from roost.base.records import replace
 from roost.cli.gridengine.asking import cell_files
-from roost.cli.gridengine.errors import Failure, rejected
+from roost.gridengine.commands.errors import Failure, rejected
 from roost.wire.requests import central, queue
 
 if TYPE_CHECKING:
@@ -102,6 +102,6 @@ def _states(pool: Pool) -> dict[str, str]:
 
 def _running(pool: Pool) -> tuple[RunningTask, ...]:
     from roost.cli.gridengine.qquota import running_tasks
-    from roost.cli.gridengine.tasks import SHOWN, tasks_of
+    from roost.explain.cell_tasks import SHOWN, tasks_of
 
     return running_tasks(tasks_of(pool.ask(queue.Query(projection=SHOWN))))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 
-from roost.cli.gridengine.errors import Failure
+from roost.gridengine.commands.errors import Failure
 
 
 def words_of(line: str, place: str) -> list[str]:

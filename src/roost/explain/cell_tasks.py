@@ -15,10 +15,8 @@ from roost.base.records import dataclass, replace
 from roost.model import cell_requests as cell
 from roost.model.codes import HoldCode
 from roost.schedd.status import JobStatus
-from roost.wire.requests import queue
 
 if TYPE_CHECKING:
-    from roost.cli.pool import Pool
     from roost.gridengine.scheduling import Range
 
 #: Attributes that a task is read from.
@@ -201,17 +199,8 @@ def _state(row: Mapping[str, Any], status: int, holds: str, *, runs: bool) -> st
     return "Rq" if again else "qw"
 
 
-def with_predecessors(pool: Pool, tasks: Sequence[Task]) -> list[Task]:
-    """The tasks, those that wait for other jobs with that hold."""
-    wanted = {number for task in tasks if not task.runs for number in task.after}
-    if not wanted:
-        return list(tasks)
-    rows = pool.ask(queue.Query(jobs=tuple(map(str, sorted(wanted))), projection=("ClusterId",)))
-    present = {int(row["ClusterId"]) for row in rows}
-    return [_held_back(task) if not task.runs and present.intersection(task.after) else task for task in tasks]
-
-
-def _held_back(task: Task) -> Task:
+def held_back(task: Task) -> Task:
+    """A task that waits for other jobs, with that hold."""
     state = task.state if task.state.startswith("h") else f"h{task.state}"
     return replace(task, state=state, holds=f"{task.holds}j")
 

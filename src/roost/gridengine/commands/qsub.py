@@ -7,13 +7,13 @@ stronger place replaces that of a weaker one, and within one place they are put 
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Sequence
 from typing import Final
 
 from roost.base.records import dataclass, field
-from roost.cli.gridengine.errors import BAD_VALUE, USAGE, Failure, rejected
-from roost.cli.gridengine.options import Given, Option, is_yes, taken
+from roost.gridengine.commands.errors import BAD_VALUE, USAGE, Failure, rejected
+from roost.gridengine.commands.options import Given, Option, is_yes
+from roost.model import cell_requests as cell
 
 _NOT_YET: Final = "Roost does not act on it yet; leave it out"
 _KEPT: Final = "the pool has no such thing; leave it out"
@@ -209,15 +209,42 @@ def _priority(text: str) -> int:
     return number
 
 
-def options_of(words: Sequence[str], place: str) -> list[Given]:
-    """The options of a file or a script; other words there are told, as they act on nothing. Raises Failure."""
-    found: list[Given] = []
-    while words:
-        some, words = taken("qsub", words, OPTIONS)
-        found += some
-        if words and words[0].startswith("#"):
-            break
-        if words:
-            sys.stderr.write(f"qsub: {place}: {words[0]!r} is not an option and has no effect\n")
-            words = words[1:]
-    return found
+def requirements_of(*, reruns: bool, not_before: int | None) -> str:
+    """When a job may start at all; which host it starts on is the cell's business alone."""
+    terms = []
+    if not reruns:
+        terms.append("NumJobStarts == 0")
+    if not_before:
+        terms.append(f"time() >= {not_before}")
+    return " && ".join(terms) or "true"
+
+
+def requests_of(asked: Asked) -> dict[str, str | int | bool | None]:
+    """What options ask a cell for, and how a job is counted there, as attributes of a job; None for what was not given.
+
+    The shell (`-S`) and the time of `-a` depend on where the command is given, and are left out.
+    """
+    texts = asked.texts
+    rerun = asked.yes.get("r")
+    return {
+        cell.ACCOUNT: texts.get("A"),
+        cell.OUTPUT_PATHS: texts.get("o"),
+        cell.ERROR_PATHS: texts.get("e"),
+        cell.INPUT_PATHS: texts.get("i"),
+        cell.MERGES: asked.yes.get("j"),
+        cell.DIRECTORY: "cwd" in asked.flags or "wd" in texts,
+        cell.MAIL_LIST: ",".join(asked.mail),
+        cell.IMMEDIATE: asked.yes.get("now"),
+        cell.RERUN: None if rerun is None else "ny"[rerun],
+        cell.RESOURCES: _resources(asked.hard),
+        cell.SOFT_RESOURCES: _resources(asked.soft),
+        cell.QUEUES: asked.hard_queues,
+        cell.SOFT_QUEUES: asked.soft_queues,
+        cell.PROJECT: texts.get("P"),
+        cell.PARALLEL: texts.get("pe"),
+        cell.MASTER_QUEUES: texts.get("masterq"),
+    }
+
+
+def _resources(given: dict[str, str]) -> str:
+    return ",".join(f"{name}={value}" for name, value in given.items())

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
-from roost.cli.gridengine.errors import BAD_VALUE, USAGE, Failure
+from roost.gridengine.commands.errors import BAD_VALUE, USAGE, Failure
 
 #: What Grid Engine says of itself first.
 VERSION: Final = "SGE 8.1.9"
