@@ -10,16 +10,16 @@ from collections.abc import Iterator
 from bench.measure import Row
 from roost.gridengine.builtin import COMPLEXES
 from roost.gridengine.cell import Cell
-from roost.gridengine.complex import parse_complexes
-from roost.gridengine.host import GLOBAL, ExecutionHost, HostGroup
 from roost.gridengine.instances import resolve
-from roost.gridengine.pairs import Pair
-from roost.gridengine.queue import ClusterQueue, QueueSettings
-from roost.gridengine.quota import Filter, QuotaRule, QuotaSet
-from roost.gridengine.scheduler import SchedulerConfiguration
+from roost.gridengine.objects.complex import parse_complexes
+from roost.gridengine.objects.host import GLOBAL, ExecutionHost, HostGroup
+from roost.gridengine.objects.pairs import Pair
+from roost.gridengine.objects.queue import ClusterQueue, QueueSettings
+from roost.gridengine.objects.quota import Filter, QuotaRule, QuotaSet
+from roost.gridengine.objects.scheduler import SchedulerConfiguration
+from roost.gridengine.objects.values import Quantity
 from roost.gridengine.scheduling import HostReport, PendingJob, Request, Snapshot
 from roost.gridengine.scheduling import run as decide
-from roost.gridengine.values import Quantity
 
 #: What is wanted, seconds of CPU time in the best of five runs: 10,000 jobs of 100 kinds on 1,000 hosts with 3 queues.
 WANTED_S = 1.0

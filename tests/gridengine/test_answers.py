@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from roost.gridengine import changes, kinds, share_tree
+from roost.gridengine import changes
 from roost.gridengine.cell import (
     COMPLEXES_FILE,
     SCHEDULER_FILE,
@@ -16,8 +16,9 @@ from roost.gridengine.cell import (
     parse_scheduler,
     show_scheduler,
 )
-from roost.gridengine.complex import parse_complexes, show_complexes
-from roost.gridengine.host import HostGroup
+from roost.gridengine.objects import kinds, share_tree
+from roost.gridengine.objects.complex import parse_complexes, show_complexes
+from roost.gridengine.objects.host import HostGroup
 from roost.gridengine.problems import Refused
 from tests.gridengine import dumps
 from tests.gridengine.questions import ANSWERS, DATA, Question

@@ -6,15 +6,16 @@ import dataclasses
 
 import pytest
 
-from roost.gridengine import changes, kinds
+from roost.gridengine import changes
 from roost.gridengine.cell import Cell, read_cell, write_cell
 from roost.gridengine.changes import put, put_complexes, put_names, put_share_tree, remove
 from roost.gridengine.difference import Change, Verb, difference
-from roost.gridengine.host import HostGroup
-from roost.gridengine.people import Project, User, UserList
+from roost.gridengine.objects import kinds
+from roost.gridengine.objects.host import HostGroup
+from roost.gridengine.objects.people import Project, User, UserList
+from roost.gridengine.objects.share_tree import ShareNode
 from roost.gridengine.problems import Refused
 from roost.gridengine.references import settle_cell
-from roost.gridengine.share_tree import ShareNode
 from tests.gridengine import dumps
 
 

@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from roost.gridengine.cell import Cell
-from roost.gridengine.host import HostGroup
 from roost.gridengine.instances import Ambiguity, Resolver, circle, hosts_of, resolve
-from roost.gridengine.queue import ClusterQueue, QueueSettings
+from roost.gridengine.objects.host import HostGroup
+from roost.gridengine.objects.queue import ClusterQueue, QueueSettings
 from tests.gridengine import dumps
 
 

@@ -8,12 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from roost.gridengine import cell, configuration, kinds, pairs, people, quota, values
+from roost.gridengine import cell
+from roost.gridengine.objects import configuration, kinds, pairs, people, quota, values
+from roost.gridengine.objects.queue import ClusterQueue, QueueSettings, groups_first, parse_queue, show_queue
+from roost.gridengine.objects.rows import Row, rows_of
+from roost.gridengine.objects.scheduler import SchedulerConfiguration
+from roost.gridengine.objects.share_tree import ShareNode, parse_share_tree, show_share_tree
 from roost.gridengine.problems import Refused
-from roost.gridengine.queue import ClusterQueue, QueueSettings, groups_first, parse_queue, show_queue
-from roost.gridengine.rows import Row, rows_of
-from roost.gridengine.scheduler import SchedulerConfiguration
-from roost.gridengine.share_tree import ShareNode, parse_share_tree, show_share_tree
 from tests.gridengine import dumps
 
 WORDS = st.from_regex(r"[a-z][a-z0-9_.]{0,8}", fullmatch=True).filter(lambda word: not values.bad_name(word))

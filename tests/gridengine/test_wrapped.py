@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from roost.gridengine.kinds import HOST, QUEUE
-from roost.gridengine.text import wrapped
+from roost.gridengine.objects.kinds import HOST, QUEUE
+from roost.gridengine.objects.text import wrapped
 from tests.gridengine import dumps
 
 #: printed by Grid Engine 8.1.9

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from roost.gridengine.complex import parse_complexes
+from roost.gridengine.objects.complex import parse_complexes
 
 _COMPLEXES = """\
 arch                a          STRING    ==    YES         NO         NONE     0

@@ -15,20 +15,20 @@ from typing import Any, Final
 from roost.base import records
 from roost.base.diagnostics import Diagnostic, Span
 from roost.gridengine import builtin
-from roost.gridengine.calendar import Calendar
-from roost.gridengine.complex import Complex, parse_complexes, show_complexes
-from roost.gridengine.configuration import Configuration, new_global
-from roost.gridengine.host import GLOBAL, ExecutionHost, HostGroup
-from roost.gridengine.kinds import KINDS, QUOTA_SET, Kind, directory_of, parse_flat
-from roost.gridengine.parallel import Checkpoint, ParallelEnvironment
-from roost.gridengine.people import BUILT_IN_LISTS, Project, User, UserList
+from roost.gridengine.objects.calendar import Calendar
+from roost.gridengine.objects.complex import Complex, parse_complexes, show_complexes
+from roost.gridengine.objects.configuration import Configuration, new_global
+from roost.gridengine.objects.host import GLOBAL, ExecutionHost, HostGroup
+from roost.gridengine.objects.kinds import KINDS, QUOTA_SET, Kind, directory_of, parse_flat
+from roost.gridengine.objects.parallel import Checkpoint, ParallelEnvironment
+from roost.gridengine.objects.people import BUILT_IN_LISTS, Project, User, UserList
+from roost.gridengine.objects.queue import ClusterQueue
+from roost.gridengine.objects.quota import QuotaSet, parse_quota_sets
+from roost.gridengine.objects.rows import rows_of
+from roost.gridengine.objects.scheduler import WIDTH, SchedulerConfiguration
+from roost.gridengine.objects.share_tree import ShareNode, parse_share_tree, show_share_tree
+from roost.gridengine.objects.text import logical_lines, show, shown
 from roost.gridengine.problems import Code, Refused, problem
-from roost.gridengine.queue import ClusterQueue
-from roost.gridengine.quota import QuotaSet, parse_quota_sets
-from roost.gridengine.rows import rows_of
-from roost.gridengine.scheduler import WIDTH, SchedulerConfiguration
-from roost.gridengine.share_tree import ShareNode, parse_share_tree, show_share_tree
-from roost.gridengine.text import logical_lines, show, shown
 
 
 @records.dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,17 +11,17 @@ from typing import Any, Final
 
 from roost.base import records
 from roost.base.diagnostics import Diagnostic, Span
-from roost.gridengine import kinds
 from roost.gridengine.builtin import COMPLEXES
 from roost.gridengine.cell import COMPLEXES_FILE, Cell
-from roost.gridengine.complex import Complex
 from roost.gridengine.difference import Change, difference
-from roost.gridengine.host import GLOBAL
+from roost.gridengine.objects import kinds
+from roost.gridengine.objects.complex import Complex
+from roost.gridengine.objects.host import GLOBAL
+from roost.gridengine.objects.scheduler import SchedulerConfiguration
+from roost.gridengine.objects.share_tree import ShareNode
 from roost.gridengine.places import Places
 from roost.gridengine.problems import Code, Refused, problem
 from roost.gridengine.references import KnownHost, every_host, settle, settle_cell
-from roost.gridengine.scheduler import SchedulerConfiguration
-from roost.gridengine.share_tree import ShareNode
 from roost.gridengine.uses import complex_uses, uses
 
 

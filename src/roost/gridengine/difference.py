@@ -7,14 +7,14 @@ from enum import StrEnum
 from typing import Any, Final
 
 from roost.base import records
-from roost.gridengine import kinds, quota
 from roost.gridengine.cell import LISTS, Cell, show_scheduler
-from roost.gridengine.complex import show_complexes
-from roost.gridengine.configuration import Configuration
-from roost.gridengine.queue import SETTINGS, ClusterQueue, attribute_text
-from roost.gridengine.rows import rows_of
-from roost.gridengine.share_tree import show_share_tree
-from roost.gridengine.values import QUEUE_HOSTS
+from roost.gridengine.objects import kinds, quota
+from roost.gridengine.objects.complex import show_complexes
+from roost.gridengine.objects.configuration import Configuration
+from roost.gridengine.objects.queue import SETTINGS, ClusterQueue, attribute_text
+from roost.gridengine.objects.rows import rows_of
+from roost.gridengine.objects.share_tree import show_share_tree
+from roost.gridengine.objects.values import QUEUE_HOSTS
 
 
 class Verb(StrEnum):

@@ -6,11 +6,12 @@ import textwrap
 from collections.abc import Iterator
 
 from roost.base.diagnostics import code_table
-from roost.gridengine import builtin, configuration, kinds
+from roost.gridengine import builtin
 from roost.gridengine.lint import registry
+from roost.gridengine.objects import configuration, kinds
+from roost.gridengine.objects.rows import Row, rows_of
+from roost.gridengine.objects.scheduler import SchedulerConfiguration
 from roost.gridengine.problems import CODES
-from roost.gridengine.rows import Row, rows_of
-from roost.gridengine.scheduler import SchedulerConfiguration
 
 PAGE = "reference/cell-objects.md"
 _TITLES = {

@@ -14,8 +14,8 @@ from typing import Any, Final, NamedTuple
 
 from roost.base import records
 from roost.gridengine.cell import Cell
-from roost.gridengine.host import HostGroup
-from roost.gridengine.queue import ClusterQueue, QueueSettings
+from roost.gridengine.objects.host import HostGroup
+from roost.gridengine.objects.queue import ClusterQueue, QueueSettings
 
 
 class Ambiguity(NamedTuple):

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 from roost.base.diagnostics import Span
 from roost.gridengine.cell import Cell, write_cell
-from roost.gridengine.text import logical_lines
+from roost.gridengine.objects.text import logical_lines
 
 
 class Places:

@@ -14,20 +14,20 @@ from typing import Any, Final, TypeVar
 
 from roost.base import records
 from roost.base.diagnostics import Diagnostic
-from roost.gridengine import host, kinds, parallel, people, queue, quota
 from roost.gridengine.builtin import COMPLEXES
-from roost.gridengine.calendar import Calendar
 from roost.gridengine.cell import COMPLEXES_FILE, SCHEDULER_FILE, SHARE_TREE_FILE, Cell
-from roost.gridengine.complex import Complex, Type, bad_value, by_any_name, value_number
-from roost.gridengine.configuration import Configuration
 from roost.gridengine.instances import circle
-from roost.gridengine.pairs import Pair
+from roost.gridengine.objects import host, kinds, parallel, people, queue, quota
+from roost.gridengine.objects.calendar import Calendar
+from roost.gridengine.objects.complex import Complex, Type, bad_value, by_any_name, value_number
+from roost.gridengine.objects.configuration import Configuration
+from roost.gridengine.objects.pairs import Pair
+from roost.gridengine.objects.quota import dynamic_limit
+from roost.gridengine.objects.scheduler import formula_terms
+from roost.gridengine.objects.share_tree import ShareNode
+from roost.gridengine.objects.values import is_none, words
 from roost.gridengine.places import Places
 from roost.gridengine.problems import Code, problem
-from roost.gridengine.quota import dynamic_limit
-from roost.gridengine.scheduler import formula_terms
-from roost.gridengine.share_tree import ShareNode
-from roost.gridengine.values import is_none, words
 
 N = TypeVar("N", bound=kinds.Named)
 KnownHost = Callable[[str], bool]

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from roost.gridengine import kinds
 from roost.gridengine.cell import Cell
 from roost.gridengine.instances import hosts_of
-from roost.gridengine.queue import ClusterQueue
+from roost.gridengine.objects import kinds
+from roost.gridengine.objects.queue import ClusterQueue
+from roost.gridengine.objects.share_tree import ShareNode
+from roost.gridengine.objects.values import words
 from roost.gridengine.references import ACCESS, PROJECTS, names_in
-from roost.gridengine.share_tree import ShareNode
-from roost.gridengine.values import words
 
 
 def uses(cell: Cell, kind: kinds.Kind, name: str) -> Iterator[str]:

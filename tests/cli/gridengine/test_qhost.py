@@ -14,7 +14,7 @@ from tests.gridengine.scheduling.cells import cell as made
 from tests.integration.kit import eventually, running
 
 from roost.gridengine.instances import resolve
-from roost.gridengine.people import UserList
+from roost.gridengine.objects.people import UserList
 from roost.gridengine.pool.selection import admits
 
 HEAD = (

@@ -13,7 +13,7 @@ from tests.integration.kit import eventually
 from roost.cli.gridengine.qquota import table, xml
 from roost.gridengine.cell import read_cell
 from roost.gridengine.instances import resolve
-from roost.gridengine.pairs import Pair
+from roost.gridengine.objects.pairs import Pair
 from roost.gridengine.pool.quota_use import QuotaUse
 from roost.gridengine.scheduling import Grant, HostReport, Request, RunningTask, Snapshot
 

@@ -16,7 +16,7 @@ def plain() -> Cell:
 
 
 def with_queue(**values: str) -> Cell:
-    from roost.gridengine.queue import parse_queue
+    from roost.gridengine.objects.queue import parse_queue
 
     lines = (DATA / "plain/cqueues/all.q").read_text().splitlines()
     text = "\n".join(line if line.split()[0] not in values else f"{line.split()[0]} {values[line.split()[0]]}"

@@ -8,7 +8,7 @@ from typing import Any
 
 from roost.gridengine.cell import Cell, read_cell
 from roost.gridengine.instances import resolve
-from roost.gridengine.pairs import Pair
+from roost.gridengine.objects.pairs import Pair
 from roost.gridengine.scheduling import Grant, HostReport, PendingJob, Plan, Request, RunningTask, Snapshot, run
 from roost.gridengine.scheduling.reasons import Reason
 from tests.gridengine import dumps

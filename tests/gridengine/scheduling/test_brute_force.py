@@ -7,7 +7,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from roost.gridengine.quota import QuotaRule
+from roost.gridengine.objects.quota import QuotaRule
 from roost.gridengine.scheduling import PendingJob, RunningTask, Snapshot, run
 from tests.gridengine.scheduling.cells import cell, job, running, snapshot
 

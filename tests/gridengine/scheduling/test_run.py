@@ -6,10 +6,10 @@ import dataclasses
 
 import pytest
 
-from roost.gridengine.complex import Type
+from roost.gridengine.objects.complex import Type
+from roost.gridengine.objects.share_tree import ShareNode, show_share_tree
 from roost.gridengine.scheduling import NotScheduled, run
 from roost.gridengine.scheduling.expression import satisfies
-from roost.gridengine.share_tree import ShareNode, show_share_tree
 from tests.gridengine.scheduling.cells import NOW, cell, job, pairs, places, plan, running, snapshot, texts, told
 
 

@@ -7,8 +7,8 @@ from itertools import count
 
 import pytest
 
+from roost.gridengine.objects.share_tree import ShareNode, show_share_tree
 from roost.gridengine.scheduling import Account, Grant, RunningTask, run
-from roost.gridengine.share_tree import ShareNode, show_share_tree
 from tests.gridengine.scheduling.cells import NOW, cell, job, request, snapshot
 
 _PEOPLE = ShareNode(

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from roost.gridengine.cell import Cell
+from roost.gridengine.objects.values import Quantity
 from roost.gridengine.scheduling import Grant, Plan, RunningTask
-from roost.gridengine.values import Quantity
 from roost.model.cell_requests import Suspender
 from tests.gridengine.scheduling.cells import NOW, cell, job, plan, running, texts
 

@@ -108,7 +108,7 @@ def _admission(pool: Pool | None, asked: Asked) -> _Admission:
 
 def _check_resources(pool: Pool, requests: str) -> None:
     from roost.gridengine.cell import read_cell
-    from roost.gridengine.complex import by_any_name
+    from roost.gridengine.objects.complex import by_any_name
 
     known = by_any_name(read_cell(cell_files(pool)).complexes.values())
     for part in filter(None, requests.split(",")):

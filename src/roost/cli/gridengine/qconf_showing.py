@@ -13,9 +13,9 @@ from roost.gridengine.commands.errors import FAILED, Failure
 
 if TYPE_CHECKING:
     from roost.cli.pool import Pool
-    from roost.gridengine.host import HostGroup
     from roost.gridengine.instances import QueueInstance
-    from roost.gridengine.share_tree import ShareNode
+    from roost.gridengine.objects.host import HostGroup
+    from roost.gridengine.objects.share_tree import ShareNode
 
 Files = Mapping[str, str]
 
@@ -131,7 +131,7 @@ def _printed(text: str, indent: int | None = None) -> str:
     """A text with its long lines broken, unless SGE_SINGLE_LINE is set."""
     if os.environ.get("SGE_SINGLE_LINE"):
         return text
-    from roost.gridengine.text import wrapped
+    from roost.gridengine.objects.text import wrapped
 
     return wrapped(text, indent)
 
@@ -168,7 +168,7 @@ def _quotas(files: Files, words: list[str]) -> Iterator[_Said]:
 
 
 def _queues(files: Files, words: list[str]) -> Iterator[_Said]:
-    from roost.gridengine.queue import ClusterQueue, show_queue
+    from roost.gridengine.objects.queue import ClusterQueue, show_queue
 
     if not words:
         yield _printed(show_queue(ClusterQueue(name="template"))), None
@@ -190,9 +190,9 @@ def _instances(files: Files, pattern: str) -> list[str]:
     """The texts of the queue instances that a pattern means."""
     from roost.gridengine.cell import read_cell
     from roost.gridengine.instances import resolve
-    from roost.gridengine.queue import SETTINGS, WIDTH
+    from roost.gridengine.objects.queue import SETTINGS, WIDTH
+    from roost.gridengine.objects.text import show, shown
     from roost.gridengine.scheduling.patterns import QueuePatterns
-    from roost.gridengine.text import show, shown
 
     def settings(one: QueueInstance) -> Iterator[tuple[str, str]]:
         for name, text in shown(SETTINGS, one.settings):
@@ -247,7 +247,7 @@ def _group_tree(files: Files, words: list[str]) -> Iterator[_Said]:
 
 
 def _tree(files: Files) -> ShareNode | None:
-    from roost.gridengine.share_tree import parse_share_tree
+    from roost.gridengine.objects.share_tree import parse_share_tree
 
     return parse_share_tree(files.get("sharetree", ""), "sharetree")
 
@@ -320,10 +320,10 @@ def _detached(files: Files, words: list[str]) -> Iterator[_Said]:
 
 def _matching(files: Files, words: list[str]) -> Iterator[_Said]:
     """Objects of which an attribute has a value."""
-    from roost.gridengine import kinds
     from roost.gridengine.cell import read_cell
     from roost.gridengine.instances import resolve
-    from roost.gridengine.queue import SETTINGS
+    from roost.gridengine.objects import kinds
+    from roost.gridengine.objects.queue import SETTINGS
 
     what, attribute, wanted = words
     cell = read_cell(files)

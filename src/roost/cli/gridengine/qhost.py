@@ -146,7 +146,7 @@ def _chosen(pool: Pool, query: Query) -> list[CellHost]:
         hosts = [host for host in hosts if host.name in (_GLOBAL, *query.hosts)]
     if query.requests or query.resources is not None:
         from roost.gridengine.cell import read_cell
-        from roost.gridengine.complex import by_any_name
+        from roost.gridengine.objects.complex import by_any_name
 
         named = by_any_name(read_cell(cell_files(pool)).complexes.values())
         query.types = {one.name: str(one.type) for one in named.values()}

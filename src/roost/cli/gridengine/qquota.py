@@ -58,8 +58,8 @@ def run(name: str, arguments: list[str]) -> int:
 
 def _print(pool: Pool, wanted: dict[str, list[str]], *, as_xml: bool) -> int:
     from roost.gridengine.cell import read_cell
-    from roost.gridengine.complex import by_any_name
     from roost.gridengine.instances import resolve
+    from roost.gridengine.objects.complex import by_any_name
     from roost.gridengine.pool.quota_use import QuotaUse
     from roost.gridengine.pool.selection import reports_of
     from roost.gridengine.scheduling import Snapshot

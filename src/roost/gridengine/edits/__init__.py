@@ -26,7 +26,7 @@ from roost.gridengine.cell import (
 )
 from roost.gridengine.edits import attributes, lists, names, objects, quotas, tables, trees
 from roost.gridengine.edits.work import Asker, Edited, Line, Order, Work
-from roost.gridengine.kinds import KINDS
+from roost.gridengine.objects.kinds import KINDS
 from roost.gridengine.problems import Refused
 
 __all__ = ["HANDLERS", "Asker", "Edited", "Line", "Order", "edit", "malformed"]

@@ -15,17 +15,18 @@ from functools import partial
 from typing import Any, Final
 
 from roost.base import records
-from roost.gridengine import changes, kinds
-from roost.gridengine.complex import by_any_name
+from roost.gridengine import changes
 from roost.gridengine.edits.members import Edit
 from roost.gridengine.edits.said import is_of_value, unread
 from roost.gridengine.edits.work import Order, Stop, Work
-from roost.gridengine.pairs import HOST_PAIRS, Pair
+from roost.gridengine.objects import kinds
+from roost.gridengine.objects.complex import by_any_name
+from roost.gridengine.objects.pairs import HOST_PAIRS, Pair
+from roost.gridengine.objects.queue import HOSTS, ClusterQueue, groups_first, split_overrides
+from roost.gridengine.objects.quota import QuotaRule, QuotaSet
+from roost.gridengine.objects.rows import Row
+from roost.gridengine.objects.text import Entry, entries, logical_lines, value_of
 from roost.gridengine.problems import Refused
-from roost.gridengine.queue import HOSTS, ClusterQueue, groups_first, split_overrides
-from roost.gridengine.quota import QuotaRule, QuotaSet
-from roost.gridengine.rows import Row
-from roost.gridengine.text import Entry, entries, logical_lines, value_of
 
 #: Objects by the words of these options.
 OBJECTS: Final = {

@@ -7,8 +7,8 @@ from functools import partial
 from roost.base import records
 from roost.gridengine import changes
 from roost.gridengine.edits.work import Order, Stop, Work
-from roost.gridengine.people import DEFAULT_DEPARTMENT, UserList
-from roost.gridengine.values import bad_name
+from roost.gridengine.objects.people import DEFAULT_DEPARTMENT, UserList
+from roost.gridengine.objects.values import bad_name
 
 
 def add_users(work: Work, order: Order) -> None:

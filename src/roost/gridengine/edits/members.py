@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, Final
 
-from roost.gridengine import kinds
 from roost.gridengine.edits.work import Stop, Work
-from roost.gridengine.pairs import SlotwiseSubordinate, Subordinate, Subordination
+from roost.gridengine.objects import kinds
+from roost.gridengine.objects.pairs import SlotwiseSubordinate, Subordinate, Subordination
 
 #: A list that is replaced as a whole.
 _FLAGS: Final = "qtype"

@@ -7,10 +7,11 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from roost.base import records
-from roost.gridengine import changes, kinds
+from roost.gridengine import changes
 from roost.gridengine.edits.said import unread
 from roost.gridengine.edits.work import Order, Stop, Work
-from roost.gridengine.people import UserList
+from roost.gridengine.objects import kinds
+from roost.gridengine.objects.people import UserList
 from roost.gridengine.problems import Code, Refused
 
 

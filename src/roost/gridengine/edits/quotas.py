@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import partial
 
-from roost.gridengine import changes, kinds
+from roost.gridengine import changes
 from roost.gridengine.edits.said import placed
 from roost.gridengine.edits.work import Order, Stop, Work
+from roost.gridengine.objects import kinds
+from roost.gridengine.objects.quota import QuotaSet, parse_quota_sets
 from roost.gridengine.problems import Refused
-from roost.gridengine.quota import QuotaSet, parse_quota_sets
 
 _LIST = "resource quota set"
 

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from roost.gridengine import changes, kinds
+from roost.gridengine import changes
 from roost.gridengine.cell import COMPLEXES_FILE, SCHEDULER_FILE, parse_scheduler
 from roost.gridengine.changes import complex_refusals
-from roost.gridengine.complex import Complex, parse_complexes
-from roost.gridengine.configuration import GLOBAL, Configuration
 from roost.gridengine.edits.said import placed, unread
 from roost.gridengine.edits.work import Order, Stop, Work
+from roost.gridengine.objects import kinds
+from roost.gridengine.objects.complex import Complex, parse_complexes
+from roost.gridengine.objects.configuration import GLOBAL, Configuration
+from roost.gridengine.objects.text import logical_lines
 from roost.gridengine.problems import Code, Refused
-from roost.gridengine.text import logical_lines
 
 
 def complexes(work: Work, order: Order) -> None:

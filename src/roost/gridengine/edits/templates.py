@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import Final
 
-from roost.gridengine import kinds
-from roost.gridengine.calendar import Calendar
 from roost.gridengine.edits.objects import SPOKEN
-from roost.gridengine.host import ExecutionHost, HostGroup
-from roost.gridengine.pairs import Pair
-from roost.gridengine.parallel import Checkpoint, ParallelEnvironment
-from roost.gridengine.people import Project, User, UserList
-from roost.gridengine.queue import ClusterQueue
-from roost.gridengine.quota import QuotaRule, QuotaSet
-from roost.gridengine.share_tree import ShareNode, show_share_tree
+from roost.gridengine.objects import kinds
+from roost.gridengine.objects.calendar import Calendar
+from roost.gridengine.objects.host import ExecutionHost, HostGroup
+from roost.gridengine.objects.pairs import Pair
+from roost.gridengine.objects.parallel import Checkpoint, ParallelEnvironment
+from roost.gridengine.objects.people import Project, User, UserList
+from roost.gridengine.objects.queue import ClusterQueue
+from roost.gridengine.objects.quota import QuotaRule, QuotaSet
+from roost.gridengine.objects.share_tree import ShareNode, show_share_tree
 
 TEMPLATE: Final = "template"
 _REPORTED: Final = tuple(row.name for row in kinds.HOST.rows if row.reported)

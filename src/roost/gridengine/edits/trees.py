@@ -13,8 +13,8 @@ from roost.gridengine import changes
 from roost.gridengine.cell import SHARE_TREE_FILE, Cell
 from roost.gridengine.edits.said import unread
 from roost.gridengine.edits.work import Order, Stop, Work
+from roost.gridengine.objects.share_tree import ShareNode, parse_share_tree
 from roost.gridengine.problems import Refused
-from roost.gridengine.share_tree import ShareNode, parse_share_tree
 
 _SHARES: Final = re.compile(r"([^=]+)=(\d+)")
 _NO_CHANGE: Final = "no modifications to sharetree"

@@ -8,12 +8,12 @@ from typing import Any
 
 from roost.base import records
 from roost.gridengine.cell import Cell
-from roost.gridengine.complex import Complex, by_any_name
-from roost.gridengine.host import GLOBAL
 from roost.gridengine.instances import QueueInstance, Resolver
-from roost.gridengine.pairs import Pair
-from roost.gridengine.queue import ClusterQueue
-from roost.gridengine.values import is_none, words
+from roost.gridengine.objects.complex import Complex, by_any_name
+from roost.gridengine.objects.host import GLOBAL
+from roost.gridengine.objects.pairs import Pair
+from roost.gridengine.objects.queue import ClusterQueue
+from roost.gridengine.objects.values import is_none, words
 
 
 def _no_program(path: str) -> str | None:

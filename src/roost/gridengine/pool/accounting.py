@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from roost.gridengine.cell import Cell
-from roost.gridengine.host import GLOBAL
+from roost.gridengine.objects.host import GLOBAL
 
 
 def keeps_accounting(cell: Cell) -> bool:

@@ -20,13 +20,13 @@ from typing import Final
 
 from roost.classad import ClassAd
 from roost.gridengine.cell import Cell
-from roost.gridengine.configuration import BY_NAME, GLOBAL
 from roost.gridengine.instances import Resolver
-from roost.gridengine.pairs import Pair
+from roost.gridengine.objects.configuration import BY_NAME, GLOBAL
+from roost.gridengine.objects.pairs import Pair
+from roost.gridengine.objects.queue import QueueSettings
+from roost.gridengine.objects.values import is_none, seconds
 from roost.gridengine.pool.tasks import all_grants_of, instance_of, running_task
-from roost.gridengine.queue import QueueSettings
 from roost.gridengine.scheduling.loads import host_of
-from roost.gridengine.values import is_none, seconds
 from roost.model.queue_context import ParallelContext, QueueContext
 
 #: Limits without the `s_` or `h_` before them.

@@ -28,10 +28,10 @@ import numpy as np
 
 from roost.base.records import dataclass, field, replace
 from roost.classad import ClassAd
-from roost.gridengine.calendar import State
 from roost.gridengine.cell import Cell
-from roost.gridengine.host import GLOBAL
 from roost.gridengine.instances import QueueInstance, Resolver, resolve
+from roost.gridengine.objects.calendar import State
+from roost.gridengine.objects.host import GLOBAL
 from roost.gridengine.pool.hosts import Hosts, load_values
 from roost.gridengine.pool.instance_states import first_letters
 from roost.gridengine.pool.requests import Groups, Reader

@@ -14,8 +14,8 @@ from typing import Final
 from roost.classad import ClassAd
 from roost.classad.values import fold
 from roost.gridengine.cell import Cell
-from roost.gridengine.host import GLOBAL
 from roost.gridengine.instances import QueueInstance
+from roost.gridengine.objects.host import GLOBAL
 
 _ARCHITECTURES: Final = {"X86_64": "amd64", "INTEL": "x86", "AARCH64": "arm64", "ARM64": "arm64"}
 _SYSTEMS: Final = {"LINUX": "lx", "OSX": "darwin", "FREEBSD": "fbsd"}

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from roost.gridengine.cell import Cell
-from roost.gridengine.parallel import ParallelEnvironment
+from roost.gridengine.objects.parallel import ParallelEnvironment
+from roost.gridengine.objects.queue import ClusterQueue, QueueSettings
+from roost.gridengine.objects.scheduler import SchedulerConfiguration
+from roost.gridengine.objects.values import Quantity
 from roost.gridengine.pool.usage import decays, needs_usage
-from roost.gridengine.queue import ClusterQueue, QueueSettings
-from roost.gridengine.scheduler import SchedulerConfiguration
-from roost.gridengine.values import Quantity
 
 #: Attributes of queues that act on jobs that run.
 _OF_QUEUES: Final = (

@@ -10,9 +10,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from typing import NamedTuple
 
-from roost.gridengine.complex import Complex, Type
 from roost.gridengine.instances import Resolver
-from roost.gridengine.quota import FILTERS, Filter, QuotaRule
+from roost.gridengine.objects.complex import Complex, Type
+from roost.gridengine.objects.quota import FILTERS, Filter, QuotaRule
 from roost.gridengine.scheduling import Snapshot
 from roost.gridengine.scheduling.ledger import Ledger, needs_of
 from roost.gridengine.scheduling.loads import Loads, host_of

@@ -24,9 +24,9 @@ from typing import Final
 
 from roost.classad import ClassAd
 from roost.gridengine.cell import Cell
-from roost.gridengine.complex import bad_value, by_any_name
-from roost.gridengine.pairs import Pair
-from roost.gridengine.parallel import SLOTS_MAX
+from roost.gridengine.objects.complex import bad_value, by_any_name
+from roost.gridengine.objects.pairs import Pair
+from roost.gridengine.objects.parallel import SLOTS_MAX
 from roost.gridengine.pool.lacking import unheeded_commands
 from roost.gridengine.scheduling import Range, Request
 from roost.gridengine.scheduling.ledger import SLOTS

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from roost.gridengine.cell import Cell
-from roost.gridengine.complex import Complex, by_any_name, value_number
-from roost.gridengine.host import GLOBAL
 from roost.gridengine.instances import QueueInstance
-from roost.gridengine.pairs import Pair
+from roost.gridengine.objects.complex import Complex, by_any_name, value_number
+from roost.gridengine.objects.host import GLOBAL
+from roost.gridengine.objects.pairs import Pair
 from roost.gridengine.scheduling import HostReport, Snapshot
 from roost.gridengine.scheduling.ledger import Ledger
 from roost.gridengine.scheduling.loads import Loads

@@ -18,10 +18,10 @@ from typing import NamedTuple
 
 from roost.classad import ClassAd
 from roost.gridengine.cell import Cell
-from roost.gridengine.complex import Type, value_number
 from roost.gridengine.instances import Resolver
-from roost.gridengine.pairs import Pair
-from roost.gridengine.people import department_of
+from roost.gridengine.objects.complex import Type, value_number
+from roost.gridengine.objects.pairs import Pair
+from roost.gridengine.objects.people import department_of
 from roost.gridengine.scheduling import Dispatch, Grant, PendingJob, Request, RunningTask
 from roost.gridengine.scheduling.loads import host_of
 from roost.model.cell_requests import ranges

@@ -10,10 +10,10 @@ import math
 from typing import Final
 
 from roost.gridengine.cell import Cell
-from roost.gridengine.host import GLOBAL
-from roost.gridengine.scheduler import SchedulerConfiguration
+from roost.gridengine.objects.host import GLOBAL
+from roost.gridengine.objects.scheduler import SchedulerConfiguration
+from roost.gridengine.objects.values import is_none
 from roost.gridengine.scheduling import Account
-from roost.gridengine.values import is_none
 from roost.model.cell_usage import NAMES, Owner, UsageRules, Used, by_share
 
 _HOUR_S: Final = 3600.0

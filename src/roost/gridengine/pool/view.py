@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from roost.base.records import dataclass
-from roost.gridengine.complex import Complex
-from roost.gridengine.host import GLOBAL
 from roost.gridengine.instances import QueueInstance
+from roost.gridengine.objects.complex import Complex
+from roost.gridengine.objects.host import GLOBAL
 from roost.gridengine.pool.cycle import ActiveCell, cell_snapshot, pool_hosts
 from roost.gridengine.pool.hosts import Hosts
 from roost.gridengine.pool.suspensions import Suspensions

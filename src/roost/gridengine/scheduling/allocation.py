@@ -13,7 +13,7 @@ import math
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from roost.gridengine.parallel import FILL_UP, PE_SLOTS, ROUND_ROBIN, ParallelEnvironment
+from roost.gridengine.objects.parallel import FILL_UP, PE_SLOTS, ROUND_ROBIN, ParallelEnvironment
 from roost.gridengine.scheduling.matching import Kind, Matcher, Meter, Meters, Spot
 from roost.gridengine.scheduling.reasons import Code, Reason
 from roost.gridengine.scheduling.snapshot import Grant, Range

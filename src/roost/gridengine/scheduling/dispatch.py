@@ -13,9 +13,9 @@ from collections.abc import Generator, Iterator
 from typing import Final
 
 from roost.base import records
-from roost.gridengine.host import GLOBAL
-from roost.gridengine.parallel import ParallelEnvironment
-from roost.gridengine.scheduler import formula_terms
+from roost.gridengine.objects.host import GLOBAL
+from roost.gridengine.objects.parallel import ParallelEnvironment
+from roost.gridengine.objects.scheduler import formula_terms
 from roost.gridengine.scheduling.allocation import Allocation, Allocator
 from roost.gridengine.scheduling.durations import Durations, closures
 from roost.gridengine.scheduling.ledger import ALWAYS, SLOTS, Account, Ledger, Window, exclusive_names, needs_of

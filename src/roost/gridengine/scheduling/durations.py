@@ -11,12 +11,12 @@ import math
 from collections.abc import Iterator
 from typing import Final
 
-from roost.gridengine.calendar import Calendar, State
-from roost.gridengine.complex import Type, value_number
-from roost.gridengine.scheduler import SchedulerConfiguration, parameters
+from roost.gridengine.objects.calendar import Calendar, State
+from roost.gridengine.objects.complex import Type, value_number
+from roost.gridengine.objects.scheduler import SchedulerConfiguration, parameters
+from roost.gridengine.objects.values import seconds
 from roost.gridengine.scheduling.ledger import Window
 from roost.gridengine.scheduling.snapshot import Request, RunningTask, Snapshot
-from roost.gridengine.values import seconds
 
 _OFFSET_S: Final = 60.0
 #: how many coming changes of a calendar are considered

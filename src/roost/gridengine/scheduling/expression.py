@@ -6,7 +6,7 @@ import re
 from functools import cache
 from typing import Final
 
-from roost.gridengine.complex import Type, text_matches
+from roost.gridengine.objects.complex import Type, text_matches
 
 _TOKEN: Final = re.compile(r"[!&|()]|[^!&|()\[]*(?:\[[^\]]*\]?[^!&|()\[]*)*")
 

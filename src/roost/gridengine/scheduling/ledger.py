@@ -13,14 +13,14 @@ import math
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final, NamedTuple
 
-from roost.gridengine.complex import Complex, Type, value_number
-from roost.gridengine.host import GLOBAL
 from roost.gridengine.instances import QueueInstance
-from roost.gridengine.pairs import Pair
-from roost.gridengine.queue import QueueSettings
+from roost.gridengine.objects.complex import Complex, Type, value_number
+from roost.gridengine.objects.host import GLOBAL
+from roost.gridengine.objects.pairs import Pair
+from roost.gridengine.objects.queue import QueueSettings
+from roost.gridengine.objects.values import Quantity
 from roost.gridengine.scheduling.loads import Loads, host_of
 from roost.gridengine.scheduling.snapshot import Grant, Request, Snapshot
-from roost.gridengine.values import Quantity
 
 Value = float | str
 SLOTS: Final = "slots"

@@ -11,10 +11,10 @@ from __future__ import annotations
 
 from typing import Final
 
-from roost.gridengine.complex import Complex, value_number
-from roost.gridengine.host import GLOBAL
+from roost.gridengine.objects.complex import Complex, value_number
+from roost.gridengine.objects.host import GLOBAL
+from roost.gridengine.objects.values import number, seconds
 from roost.gridengine.scheduling.snapshot import Grant, HostReport, RunningTask, Snapshot
-from roost.gridengine.values import number, seconds
 
 #: load of a host whose load formula names a value that it does not have
 NO_LOAD: Final = 10_000_000_000.0

@@ -15,12 +15,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Final, NamedTuple
 
 from roost.base.records import dataclass, field
-from roost.gridengine.complex import Complex, value_number
-from roost.gridengine.host import GLOBAL, ExecutionHost
 from roost.gridengine.instances import QueueInstance
-from roost.gridengine.pairs import Pair
-from roost.gridengine.parallel import ParallelEnvironment
-from roost.gridengine.queue import QueueSettings
+from roost.gridengine.objects.complex import Complex, value_number
+from roost.gridengine.objects.host import GLOBAL, ExecutionHost
+from roost.gridengine.objects.pairs import Pair
+from roost.gridengine.objects.parallel import ParallelEnvironment
+from roost.gridengine.objects.queue import QueueSettings
 from roost.gridengine.scheduling.ledger import (
     ALWAYS,
     SLOTS,

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from roost.gridengine.cell import Cell
 from roost.gridengine.instances import QueueInstance, Resolver
-from roost.gridengine.parallel import ParallelEnvironment
+from roost.gridengine.objects.parallel import ParallelEnvironment
 
 
 def environments(pattern: str, cell: Cell) -> list[ParallelEnvironment]:

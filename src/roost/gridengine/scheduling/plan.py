@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from roost.base.records import dataclass
-from roost.gridengine.pairs import Pair
+from roost.gridengine.objects.pairs import Pair
 from roost.gridengine.scheduling.reasons import Reason
 from roost.gridengine.scheduling.snapshot import Grant
 from roost.model.cell_priority import Priority

@@ -12,8 +12,8 @@ from collections.abc import Iterable, Mapping
 from typing import Final, NamedTuple
 
 from roost.gridengine.cell import Cell
-from roost.gridengine.complex import Complex, value_number
-from roost.gridengine.scheduler import SchedulerConfiguration
+from roost.gridengine.objects.complex import Complex, value_number
+from roost.gridengine.objects.scheduler import SchedulerConfiguration
 from roost.gridengine.scheduling.ledger import SLOTS
 from roost.gridengine.scheduling.patterns import environments
 from roost.gridengine.scheduling.snapshot import Request, Snapshot

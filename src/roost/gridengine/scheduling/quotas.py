@@ -18,9 +18,9 @@ import math
 from collections.abc import Callable, Iterable, Mapping
 from typing import Final, NamedTuple
 
-from roost.gridengine.complex import Complex, value_number
 from roost.gridengine.instances import Resolver
-from roost.gridengine.quota import FILTERS, Filter, QuotaRule, dynamic_limit
+from roost.gridengine.objects.complex import Complex, value_number
+from roost.gridengine.objects.quota import FILTERS, Filter, QuotaRule, dynamic_limit
 from roost.gridengine.scheduling.ledger import ALWAYS, Account, Ledger, Need, Window
 from roost.gridengine.scheduling.loads import Loads
 from roost.gridengine.scheduling.reasons import Code, Reason

@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterable
 from enum import StrEnum
 from typing import Final, NamedTuple
 
-from roost.gridengine.complex import Complex, Type
-from roost.gridengine.pairs import Pair
+from roost.gridengine.objects.complex import Complex, Type
+from roost.gridengine.objects.pairs import Pair
 
 
 class Code(StrEnum):

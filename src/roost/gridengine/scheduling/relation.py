@@ -6,7 +6,7 @@ import operator
 from collections.abc import Callable
 from typing import Final
 
-from roost.gridengine.complex import Complex
+from roost.gridengine.objects.complex import Complex
 from roost.gridengine.scheduling.expression import satisfies
 
 _COMPARE: Final[dict[str, Callable[[float, float], bool]]] = {

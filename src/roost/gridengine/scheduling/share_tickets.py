@@ -21,10 +21,10 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final, NamedTuple
 
-from roost.gridengine.pairs import Factor
-from roost.gridengine.scheduler import SchedulerConfiguration
+from roost.gridengine.objects.pairs import Factor
+from roost.gridengine.objects.scheduler import SchedulerConfiguration
+from roost.gridengine.objects.share_tree import ShareNode
 from roost.gridengine.scheduling.snapshot import Account
-from roost.gridengine.share_tree import ShareNode
 
 _DEFAULT: Final = "default"
 _PROJECT: Final = 1

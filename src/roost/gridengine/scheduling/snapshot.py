@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 from roost.base.records import dataclass, field
 from roost.gridengine.cell import Cell
 from roost.gridengine.instances import QueueInstance
-from roost.gridengine.pairs import Pair
+from roost.gridengine.objects.pairs import Pair
 
 #: letters of instances that the pool knows; the run finds out all others by itself
 GIVEN_STATES: Final = "dsEu"

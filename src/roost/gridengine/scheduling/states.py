@@ -6,11 +6,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from roost.base.records import dataclass, field
-from roost.gridengine.calendar import State
-from roost.gridengine.complex import Complex, value_number
-from roost.gridengine.host import GLOBAL
 from roost.gridengine.instances import QueueInstance
-from roost.gridengine.pairs import Pair
+from roost.gridengine.objects.calendar import State
+from roost.gridengine.objects.complex import Complex, value_number
+from roost.gridengine.objects.host import GLOBAL
+from roost.gridengine.objects.pairs import Pair
 from roost.gridengine.scheduling.ledger import SLOTS, Account, Ledger, Value
 from roost.gridengine.scheduling.loads import UNADJUSTED, Loads
 from roost.gridengine.scheduling.plan import Dispatch, Suspension

@@ -20,11 +20,11 @@ from collections.abc import Iterable, Mapping
 from typing import Final, NamedTuple
 
 from roost.gridengine.cell import Cell
-from roost.gridengine.people import department_of
-from roost.gridengine.scheduler import POLICIES
+from roost.gridengine.objects.people import department_of
+from roost.gridengine.objects.scheduler import POLICIES
+from roost.gridengine.objects.values import is_none
 from roost.gridengine.scheduling.share_tickets import SharedJob, share_tickets
 from roost.gridengine.scheduling.snapshot import Account, PendingJob, RunningTask, Snapshot
-from roost.gridengine.values import is_none
 
 #: the parts of the functional policy
 _PARTS: Final = ("user", "project", "department", "job")

@@ -18,10 +18,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from roost.base.diagnostics import Severity
-from roost.gridengine.configuration import BY_NAME
 from roost.gridengine.lint.registry import CellHit, cell_rule
 from roost.gridengine.lint.site import Site
-from roost.gridengine.values import number, seconds
+from roost.gridengine.objects.configuration import BY_NAME
+from roost.gridengine.objects.values import number, seconds
 
 
 @cell_rule("RGE801", Severity.WARNING)

@@ -19,9 +19,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from roost.base.diagnostics import Severity
-from roost.gridengine.complex import Type, value_number
 from roost.gridengine.lint.registry import CellHit, cell_rule
 from roost.gridengine.lint.site import Site
+from roost.gridengine.objects.complex import Type, value_number
 
 
 @cell_rule("RGE306", Severity.WARNING, "A25")

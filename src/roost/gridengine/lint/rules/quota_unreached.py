@@ -23,7 +23,7 @@ from roost.base.diagnostics import Severity
 from roost.gridengine.instances import hosts_of
 from roost.gridengine.lint.registry import CellHit, cell_rule
 from roost.gridengine.lint.site import Site
-from roost.gridengine.quota import Filter, QuotaRule
+from roost.gridengine.objects.quota import Filter, QuotaRule
 
 
 @cell_rule("RGE501", Severity.WARNING, "G13")

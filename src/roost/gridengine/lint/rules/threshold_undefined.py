@@ -20,10 +20,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from roost.base.diagnostics import Severity
-from roost.gridengine.complex import bad_value
 from roost.gridengine.lint.registry import CellHit, cell_rule
 from roost.gridengine.lint.site import Site
-from roost.gridengine.pairs import Pair
+from roost.gridengine.objects.complex import bad_value
+from roost.gridengine.objects.pairs import Pair
 
 
 @cell_rule("RGE404", Severity.ERROR, "G7")

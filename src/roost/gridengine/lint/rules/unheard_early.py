@@ -21,7 +21,7 @@ from collections.abc import Iterator
 from roost.base.diagnostics import Severity
 from roost.gridengine.lint.registry import CellHit, cell_rule
 from roost.gridengine.lint.site import Site
-from roost.gridengine.values import seconds
+from roost.gridengine.objects.values import seconds
 
 
 @cell_rule("RGE802", Severity.ERROR, "G21")

@@ -20,8 +20,8 @@ from collections.abc import Iterator
 from roost.base.diagnostics import Severity
 from roost.gridengine.lint.registry import CellHit, cell_rule
 from roost.gridengine.lint.site import Site
-from roost.gridengine.parallel import SIGNALS
-from roost.gridengine.values import is_none
+from roost.gridengine.objects.parallel import SIGNALS
+from roost.gridengine.objects.values import is_none
 
 
 @cell_rule("RGE604", Severity.ERROR)

@@ -7,9 +7,19 @@ import re
 from typing import Final
 
 from roost.base.records import dataclass
-from roost.gridengine.pairs import ADJUSTMENTS, FACTORS, Factor, Pair
-from roost.gridengine.rows import Check, attribute
-from roost.gridengine.values import BOOLEAN, DOUBLE, TEXT, ULONG, BadValue, Quantity, ValueType, is_none, seconds
+from roost.gridengine.objects.pairs import ADJUSTMENTS, FACTORS, Factor, Pair
+from roost.gridengine.objects.rows import Check, attribute
+from roost.gridengine.objects.values import (
+    BOOLEAN,
+    DOUBLE,
+    TEXT,
+    ULONG,
+    BadValue,
+    Quantity,
+    ValueType,
+    is_none,
+    seconds,
+)
 
 WIDTH: Final = 34
 POLICIES: Final = "OFS"

@@ -6,7 +6,7 @@ from datetime import datetime
 
 import pytest
 
-from roost.gridengine.calendar import Calendar, State
+from roost.gridengine.objects.calendar import Calendar, State
 
 #: Monday
 DAY = "2026-11-23"

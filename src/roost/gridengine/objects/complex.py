@@ -9,9 +9,9 @@ from typing import Final
 
 from roost.base.diagnostics import Diagnostic, Span
 from roost.base.records import dataclass
+from roost.gridengine.objects.text import logical_lines
+from roost.gridengine.objects.values import is_none, number, seconds
 from roost.gridengine.problems import Code, Refused, problem
-from roost.gridengine.text import logical_lines
-from roost.gridengine.values import is_none, number, seconds
 
 
 class Type(StrEnum):

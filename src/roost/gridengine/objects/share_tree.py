@@ -11,9 +11,9 @@ from typing import Final
 
 from roost.base.diagnostics import Span
 from roost.base.records import dataclass
+from roost.gridengine.objects.text import Entry, logical_lines
+from roost.gridengine.objects.values import ULONG, BadValue
 from roost.gridengine.problems import Code, Refused, problem
-from roost.gridengine.text import Entry, logical_lines
-from roost.gridengine.values import ULONG, BadValue
 
 #: levels of a tree at most
 DEPTH_MAX: Final = 100

@@ -16,8 +16,8 @@ from functools import cached_property
 from typing import Final
 
 from roost.base.records import dataclass
-from roost.gridengine.rows import attribute
-from roost.gridengine.values import TEXT, is_none
+from roost.gridengine.objects.rows import attribute
+from roost.gridengine.objects.values import TEXT, is_none
 
 DAY_S: Final = 86_400
 _WEEKDAYS: Final = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")

@@ -12,10 +12,10 @@ from typing import Final, NamedTuple
 
 from roost.base.diagnostics import Diagnostic, Span
 from roost.base.records import dataclass
-from roost.gridengine.parallel import unknown_variable
+from roost.gridengine.objects.parallel import unknown_variable
+from roost.gridengine.objects.text import entries, logical_lines, show
+from roost.gridengine.objects.values import is_none
 from roost.gridengine.problems import Code, Refused, problem
-from roost.gridengine.text import entries, logical_lines, show
-from roost.gridengine.values import is_none
 
 WIDTH: Final = 29
 GLOBAL: Final = "global"

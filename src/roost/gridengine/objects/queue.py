@@ -13,11 +13,10 @@ from typing import Any, Final
 
 from roost.base.diagnostics import Span
 from roost.base.records import dataclass, field, replace
-from roost.gridengine.pairs import BATCH, INTERACTIVE, PAIRS, QUEUE_TYPE, SUBORDINATES, Pair, Subordination
-from roost.gridengine.problems import Code, Refused, problem
-from roost.gridengine.rows import Row, attribute, rows_of
-from roost.gridengine.text import Entry, by_name, entries, logical_lines, show, value_of
-from roost.gridengine.values import (
+from roost.gridengine.objects.pairs import BATCH, INTERACTIVE, PAIRS, QUEUE_TYPE, SUBORDINATES, Pair, Subordination
+from roost.gridengine.objects.rows import Row, attribute, rows_of
+from roost.gridengine.objects.text import Entry, by_name, entries, logical_lines, show, value_of
+from roost.gridengine.objects.values import (
     BOOLEAN,
     INTEGER,
     MEMORY,
@@ -29,6 +28,7 @@ from roost.gridengine.values import (
     Quantity,
     bad_name,
 )
+from roost.gridengine.problems import Code, Refused, problem
 
 WIDTH: Final = 22
 SLOTS_MAX: Final = 9_999_999

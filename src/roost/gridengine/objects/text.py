@@ -13,9 +13,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from roost.base.diagnostics import Diagnostic, Span
+from roost.gridengine.objects.rows import Row
+from roost.gridengine.objects.values import BadValue
 from roost.gridengine.problems import Code, Refused, problem
-from roost.gridengine.rows import Row
-from roost.gridengine.values import BadValue
 
 _CONTINUED: Final = re.compile(r"([ \t]*)\\\n([ \t]*)")
 #: columns after which `qconf` goes on in the next line

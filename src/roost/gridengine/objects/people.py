@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from typing import Final
 
 from roost.base.records import dataclass
-from roost.gridengine.pairs import LIST_TYPE
-from roost.gridengine.rows import attribute
-from roost.gridengine.values import BLANK_NAMES, ENTRIES, ULONG, ValueType, is_none
+from roost.gridengine.objects.pairs import LIST_TYPE
+from roost.gridengine.objects.rows import attribute
+from roost.gridengine.objects.values import BLANK_NAMES, ENTRIES, ULONG, ValueType, is_none
 
 _PROJECT: Final = ValueType("project", lambda text: "NONE" if is_none(text) else text, str, "a project, or NONE")
 

@@ -6,8 +6,8 @@ import re
 from typing import Final
 
 from roost.base.records import dataclass
-from roost.gridengine.rows import attribute
-from roost.gridengine.values import BLANK_NAMES, BOOLEAN, TEXT, ULONG, ValueType
+from roost.gridengine.objects.rows import attribute
+from roost.gridengine.objects.values import BLANK_NAMES, BOOLEAN, TEXT, ULONG, ValueType
 
 #: allocation rules that are words; a number is the exact amount of slots a host
 PE_SLOTS: Final = "$pe_slots"

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from typing import Final, NamedTuple
 
-from roost.gridengine.values import NONE, BadValue, ValueType, is_none, number
+from roost.gridengine.objects.values import NONE, BadValue, ValueType, is_none, number
 
 BATCH: Final = "BATCH"
 INTERACTIVE: Final = "INTERACTIVE"

@@ -10,9 +10,9 @@ from __future__ import annotations
 from typing import Final
 
 from roost.base.records import dataclass
-from roost.gridengine.pairs import FACTORS, HOST_PAIRS, Factor, Pair
-from roost.gridengine.rows import attribute
-from roost.gridengine.values import BLANK_NAMES, COMMA_NAMES, GROUP_HOSTS, ULONG
+from roost.gridengine.objects.pairs import FACTORS, HOST_PAIRS, Factor, Pair
+from roost.gridengine.objects.rows import attribute
+from roost.gridengine.objects.values import BLANK_NAMES, COMMA_NAMES, GROUP_HOSTS, ULONG
 
 #: the execution host that stands for the whole cell
 GLOBAL: Final = "global"

@@ -1,7 +1,7 @@
 """The tables of attributes: each object's class is its table, each field a row.
 
 `attribute` declares a field with its value type, its default as text, a check and a sentence for the reference page.
-`rows_of` gives a class's rows in order; `roost.gridengine.text` reads and prints objects by them.
+`rows_of` gives a class's rows in order; `roost.gridengine.objects.text` reads and prints objects by them.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from functools import cache
 from typing import Any, Final
 
 from roost.base import records
-from roost.gridengine.values import T, ValueType
+from roost.gridengine.objects.values import T, ValueType
 
 _ROW: Final = "row"
 

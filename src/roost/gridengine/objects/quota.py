@@ -13,10 +13,10 @@ from typing import Final, NamedTuple
 
 from roost.base.diagnostics import Span
 from roost.base.records import dataclass
-from roost.gridengine.pairs import Pair
+from roost.gridengine.objects.pairs import Pair
+from roost.gridengine.objects.text import Entry, logical_lines
+from roost.gridengine.objects.values import BOOLEAN, BadValue, bad_name
 from roost.gridengine.problems import Code, Refused, problem
-from roost.gridengine.text import Entry, logical_lines
-from roost.gridengine.values import BOOLEAN, BadValue, bad_name
 
 #: the filters in the order in which they are printed
 FILTERS: Final = ("users", "projects", "pes", "queues", "hosts")

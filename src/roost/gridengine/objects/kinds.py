@@ -12,11 +12,11 @@ from typing import Any, Final
 
 from roost.base.diagnostics import Diagnostic, Span
 from roost.base.records import dataclass
-from roost.gridengine import calendar, configuration, host, parallel, people, queue, quota
+from roost.gridengine.objects import calendar, configuration, host, parallel, people, queue, quota
+from roost.gridengine.objects.rows import Row, rows_of
+from roost.gridengine.objects.text import Entry, by_name, entries, logical_lines, show, shown, value_of
+from roost.gridengine.objects.values import bad_name
 from roost.gridengine.problems import Code, Refused, problem
-from roost.gridengine.rows import Row, rows_of
-from roost.gridengine.text import Entry, by_name, entries, logical_lines, show, shown, value_of
-from roost.gridengine.values import bad_name
 
 Named = (
     queue.ClusterQueue
