@@ -1,6 +1,6 @@
 """A task of a parallel job as `qrsh -inherit` sees it: asked for at the door of this machine, read from and written to.
 
-The door is that of the machine's daemon (`roost.runtime.node.task_door`). If the daemon ends, the task goes on, and so
+The door is that of the machine's daemon (`roost.runtime.node.tasks.door`). If the daemon ends, the task goes on, and so
 does this once there is another one: it asks for the same task again, from the byte that it has not got.
 """
 

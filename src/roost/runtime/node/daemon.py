@@ -53,11 +53,11 @@ from roost.runtime.node.run_reports import Reports
 from roost.runtime.node.runner import Surroundings
 from roost.runtime.node.scratch import Scratch, directories_of
 from roost.runtime.node.sensors import Sensors
-from roost.runtime.node.slave_tasks import SlaveTasks
 from roost.runtime.node.slot_ads import SlotPublisher
 from roost.runtime.node.state import NodeState
 from roost.runtime.node.takeover import take_over
-from roost.runtime.node.task_door import TaskDoor
+from roost.runtime.node.tasks.door import TaskDoor
+from roost.runtime.node.tasks.slave_tasks import SlaveTasks
 from roost.runtime.node.transition_log import TransitionLog
 from roost.runtime.processes.accounts import can_switch_user
 from roost.runtime.processes.cron import CronAround, CronPrograms

@@ -24,8 +24,8 @@ from roost.runtime.node.job_environment import (
     write_ads,
     write_hostfile,
 )
-from roost.runtime.node.job_tasks import DOOR, door_words
 from roost.runtime.node.script_values import script_values
+from roost.runtime.node.tasks.job_tasks import DOOR, door_words
 from roost.runtime.processes.accounts import Account, account_named, can_switch_user, own_account
 from roost.runtime.processes.memory_control import memory_limit
 from roost.runtime.processes.spawn_order import UNLIMITED, SpawnOrder

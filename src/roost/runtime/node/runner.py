@@ -44,12 +44,12 @@ from roost.runtime.node.job_order import (
     runs_as_daemon,
     runs_as_owner,
 )
-from roost.runtime.node.job_tasks import JobTasks
 from roost.runtime.node.job_tmpdir import LISTED, make_tmpdir, remove_tmpdir, tmpdir_of
 from roost.runtime.node.reused_sandboxes import Sandboxes
 from roost.runtime.node.run_files import Transfers
 from roost.runtime.node.run_reports import file_name
 from roost.runtime.node.scratch import Scratch
+from roost.runtime.node.tasks.job_tasks import JobTasks
 from roost.runtime.processes.accounts import Account, NoSuchAccount, account_numbered, can_switch_user
 from roost.runtime.processes.family import Family, adopt
 from roost.runtime.processes.nursery import AlreadyStarted, Nursery, NurseryFailed

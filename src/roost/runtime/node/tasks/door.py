@@ -22,7 +22,7 @@ import struct
 from collections.abc import Coroutine
 from typing import TYPE_CHECKING, Any, Final
 
-from roost.runtime.node.job_tasks import JobTasks, NoAnswer, door_name, secret_of
+from roost.runtime.node.tasks.job_tasks import JobTasks, NoAnswer, door_name, secret_of
 from roost.wire import messages as m
 from roost.wire.codec import decode, encode
 from roost.wire.errors import WireError

@@ -15,7 +15,7 @@ from roost.model.queue_context import QueueContext
 from roost.runtime.files.whole_files import write_whole
 from roost.runtime.node.job_tmpdir import LISTED, make_tmpdir, remove_tmpdir, tmpdir_of
 from roost.runtime.node.run_reports import file_name
-from roost.runtime.node.slave_task import RECORD, TICKET, SlaveTask, Ticket
+from roost.runtime.node.tasks.slave_task import RECORD, TICKET, SlaveTask, Ticket
 from roost.runtime.processes.accounts import Account, account_numbered
 from roost.runtime.processes.family import Family, adopt
 from roost.runtime.processes.sandbox import Sandbox, remove_tree

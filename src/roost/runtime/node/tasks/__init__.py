@@ -1,0 +1,1 @@
+"""Slave tasks of parallel jobs on this machine: asked for, started, watched and ended."""
