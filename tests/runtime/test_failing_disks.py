@@ -18,9 +18,9 @@ from roost.model.cell_accounting import AccountingRecord
 from roost.runtime import database_guard
 from roost.runtime.database import DOUBTS_MAX, Database
 from roost.runtime.database_guard import Damaged, Guard, StoreError
-from roost.runtime.node import run_reports
-from roost.runtime.node.run_reports import Reports
-from roost.runtime.node.runner import Runner
+from roost.runtime.node.runs import reports as run_reports
+from roost.runtime.node.runs.reports import Reports
+from roost.runtime.node.runs.runner import Runner
 from roost.runtime.processes.run_records import read_record
 from roost.runtime.queue.store import Store
 from roost.schedd import changes as ch

@@ -33,8 +33,8 @@ from roost.runtime.files.transfer import (
     unpack_items,
     unsafe,
 )
-from roost.runtime.node import run_files as transfers
-from roost.runtime.node.run_files import Transfers
+from roost.runtime.node.runs import files as transfers
+from roost.runtime.node.runs.files import Transfers
 from roost.runtime.processes.sandbox import Sandbox, SandboxFailed, remove_tree
 from roost.runtime.queue.local_runs import InnerBus
 from roost.wire.messages import FileTaken, Message, OutputDone, PutFile

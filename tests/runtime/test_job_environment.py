@@ -10,7 +10,7 @@ from roost.classad import ClassAd
 from roost.classad.forms import Form, parse_ad
 from roost.model.command_line import CommandLineError
 from roost.runtime.files.input_files import STDERR, STDOUT
-from roost.runtime.node.job_environment import (
+from roost.runtime.node.runs.job_environment import (
     JobPlace,
     Program,
     job_environment,

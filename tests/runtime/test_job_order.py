@@ -6,7 +6,7 @@ import pytest
 
 from roost.classad import ClassAd
 from roost.config import LoadOptions, MemoryHost, load
-from roost.runtime.node.job_order import niceness
+from roost.runtime.node.runs.job_order import niceness
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from roost.runtime.node import job_tmpdir
-from roost.runtime.node.job_tmpdir import make_tmpdir, remove_tmpdir, tmpdir_of
+from roost.runtime.node.runs import job_tmpdir
+from roost.runtime.node.runs.job_tmpdir import make_tmpdir, remove_tmpdir, tmpdir_of
 from roost.runtime.processes.sandbox import SandboxFailed
 
 

@@ -15,7 +15,7 @@ from roost.node.machine import Machine
 from roost.node.records import starter_of
 from roost.runtime.clock import Clock
 from roost.runtime.node import state as node_state
-from roost.runtime.node.run_reports import Reports
+from roost.runtime.node.runs.reports import Reports
 from roost.runtime.node.state import MEASURED_S, RIPE_S, SETTLE_S, NodeState
 from roost.runtime.processes.run_records import read_record
 from roost.runtime.processes.shepherd.processes import boot_id

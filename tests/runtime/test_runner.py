@@ -18,7 +18,7 @@ from roost.classad import ClassAd
 from roost.config import LoadOptions, MemoryHost, load
 from roost.model import starter_events as sev
 from roost.runtime.files.deputies import Deputies, Deputy
-from roost.runtime.node.runner import Runner
+from roost.runtime.node.runs.runner import Runner
 from roost.runtime.processes.accounts import own_account
 from roost.runtime.processes.sandbox import Sandbox
 from roost.wire.subjects import Subjects
@@ -179,7 +179,7 @@ def test_a_user_whose_deputy_is_away_ends_a_run_and_stops_no_machine(
     def order(runner: Runner, number: int, ad: ClassAd) -> None:
         runner.transfers.hands.make("dir_1", b"", 0o644)
 
-    monkeypatch.setattr("roost.runtime.node.runner.job_order", order)
+    monkeypatch.setattr("roost.runtime.node.runs.runner.job_order", order)
 
     async def main() -> None:
         runner = _runner(tmp_path, [])

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from roost.classad import ClassAd
-from roost.runtime.node.job_environment import JOB_AD, MACHINE_AD, write_ads
-from roost.runtime.node.reused_sandboxes import ASIDE, SPARE_MAX, Sandboxes
+from roost.runtime.node.runs.job_environment import JOB_AD, MACHINE_AD, write_ads
+from roost.runtime.node.runs.reused_sandboxes import ASIDE, SPARE_MAX, Sandboxes
 from roost.runtime.processes.accounts import Account
 from roost.runtime.processes.sandbox import Sandbox, remove_tree
 

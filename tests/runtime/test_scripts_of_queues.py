@@ -9,7 +9,7 @@ from typing import Any, cast
 from roost.model import starter_effects as sef
 from roost.model import starter_events as sev
 from roost.model.starter import ScriptPoint
-from roost.runtime.node.job_hooks import JobHooks
+from roost.runtime.node.runs.job_hooks import JobHooks
 
 
 class Full(JobHooks):

@@ -15,7 +15,7 @@ import pytest
 
 from roost.runtime.files.whole_files import FOREIGN_S, open_beside, sweep, write_first, write_whole
 from roost.runtime.home import Home
-from roost.runtime.node.run_reports import file_name
+from roost.runtime.node.runs.reports import file_name
 
 _KILLED = """
 import os, signal, sys

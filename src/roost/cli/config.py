@@ -36,7 +36,7 @@ from roost.config.not_text import shown
 from roost.config.suggest import near, near_among
 from roost.model.slots import HostReading
 from roost.runtime.machine import SystemHost, detected_values
-from roost.runtime.node.scratch import directories_of, problem_of
+from roost.runtime.node.runs.scratch import directories_of, problem_of
 from roost.runtime.node.sensors import Sensors
 from roost.runtime.start_checks import problems
 from roost.startd.layout.problems import LayoutCode

@@ -35,9 +35,9 @@ from roost.node.plan import make_plan
 from roost.runtime.clock import Clock
 from roost.runtime.home import Home
 from roost.runtime.node.fetching import own_environment
-from roost.runtime.node.job_environment import JobPlace, job_program
 from roost.runtime.node.messages import system_platform
-from roost.runtime.node.scratch import directories_of
+from roost.runtime.node.runs.job_environment import JobPlace, job_program
+from roost.runtime.node.runs.scratch import directories_of
 from roost.runtime.node.sensors import Sensors
 from roost.runtime.processes.accounts import NoSuchAccount, account_named, can_switch_user, own_account
 from roost.runtime.processes.hook_programs import (

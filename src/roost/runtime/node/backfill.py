@@ -29,9 +29,9 @@ from roost.config import Config, ConfigError
 from roost.model.command_line import arguments_from_submit, environment_from_submit, environment_to_raw, join_raw
 from roost.runtime.files.deputies import Deputies
 from roost.runtime.home import Home
-from roost.runtime.node.job_environment import JobPlace, job_environment, job_program, lent_environment, write_ads
-from roost.runtime.node.job_order import BadJob, given_environment, niceness, thread_variables
-from roost.runtime.node.run_reports import file_name
+from roost.runtime.node.runs.job_environment import JobPlace, job_environment, job_program, lent_environment, write_ads
+from roost.runtime.node.runs.job_order import BadJob, given_environment, niceness, thread_variables
+from roost.runtime.node.runs.reports import file_name
 from roost.runtime.processes.accounts import Account, NoSuchAccount, account_named, can_switch_user
 from roost.runtime.processes.family import Family
 from roost.runtime.processes.nursery import AlreadyStarted, Nursery, NurseryFailed

@@ -48,14 +48,14 @@ from roost.runtime.node.messages import system_platform
 from roost.runtime.node.orders import NodeOrders
 from roost.runtime.node.outbox import SHORT_LEASE_S, Outbox
 from roost.runtime.node.queue_requests import QueueRequests
-from roost.runtime.node.reused_sandboxes import Sandboxes
-from roost.runtime.node.run_reports import Reports
-from roost.runtime.node.runner import Surroundings
-from roost.runtime.node.scratch import Scratch, directories_of
+from roost.runtime.node.runs.reports import Reports
+from roost.runtime.node.runs.reused_sandboxes import Sandboxes
+from roost.runtime.node.runs.runner import Surroundings
+from roost.runtime.node.runs.scratch import Scratch, directories_of
+from roost.runtime.node.runs.takeover import take_over
 from roost.runtime.node.sensors import Sensors
 from roost.runtime.node.slot_ads import SlotPublisher
 from roost.runtime.node.state import NodeState
-from roost.runtime.node.takeover import take_over
 from roost.runtime.node.tasks.door import TaskDoor
 from roost.runtime.node.tasks.slave_tasks import SlaveTasks
 from roost.runtime.node.transition_log import TransitionLog

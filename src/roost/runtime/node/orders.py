@@ -25,7 +25,7 @@ from roost.node.host import Out
 from roost.node.host_slots import OfferLeftovers, Starter
 from roost.node.machine import NodeSlot
 from roost.runtime.node.messages import activation_answer, claim_answer, ended_run
-from roost.runtime.node.runner import Runner, Surroundings
+from roost.runtime.node.runs.runner import Runner, Surroundings
 from roost.runtime.role import must_go_on
 from roost.startd.draining import OnCompletion
 from roost.startd.states import State

@@ -12,7 +12,7 @@ from roost.node.machine import Machine, NodeSlot
 from roost.runtime.bus.client import Carrier
 from roost.runtime.clock import Clock
 from roost.runtime.node.messages import ended_run
-from roost.runtime.node.run_reports import Reports
+from roost.runtime.node.runs.reports import Reports
 from roost.wire import messages as m
 from roost.wire.messages import Message
 

@@ -27,7 +27,7 @@ from roost.node.machine import Machine, NodeSlot
 from roost.node.records import is_kept, machine_record, slot_record
 from roost.runtime.bus.server import write_private
 from roost.runtime.clock import Clock
-from roost.runtime.node.run_reports import Reports, file_name
+from roost.runtime.node.runs.reports import Reports, file_name
 from roost.runtime.processes.run_records import RunRecord
 from roost.runtime.processes.shepherd.processes import boot_id
 from roost.startd.slot_state import SlotState

@@ -18,8 +18,8 @@ from roost.classad import ClassAd
 from roost.config import Config
 from roost.model.queue_context import QueueContext
 from roost.runtime.files.input_files import initial_directory
-from roost.runtime.node.job_environment import account_environment, lent_environment
-from roost.runtime.node.job_order import given_environment, niceness_in, rlimits
+from roost.runtime.node.runs.job_environment import account_environment, lent_environment
+from roost.runtime.node.runs.job_order import given_environment, niceness_in, rlimits
 from roost.runtime.node.tasks.job_tasks import DOOR
 from roost.runtime.processes.accounts import Account, own_account
 from roost.runtime.processes.memory_control import memory_limit

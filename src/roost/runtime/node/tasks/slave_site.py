@@ -13,8 +13,8 @@ import msgspec
 from roost.classad import ClassAd
 from roost.model.queue_context import QueueContext
 from roost.runtime.files.whole_files import write_whole
-from roost.runtime.node.job_tmpdir import LISTED, make_tmpdir, remove_tmpdir, tmpdir_of
-from roost.runtime.node.run_reports import file_name
+from roost.runtime.node.runs.job_tmpdir import LISTED, make_tmpdir, remove_tmpdir, tmpdir_of
+from roost.runtime.node.runs.reports import file_name
 from roost.runtime.node.tasks.slave_task import RECORD, TICKET, SlaveTask, Ticket
 from roost.runtime.processes.accounts import Account, account_numbered
 from roost.runtime.processes.family import Family, adopt

@@ -21,7 +21,7 @@ from roost.model.cell_requests import TASK
 from roost.model.slots import SlotId
 from roost.node.machine import NodeSlot
 from roost.node.task_places import TaskSlot, free_slot
-from roost.runtime.node.job_order import BadJob, account_of, runs_as_daemon, runs_as_owner
+from roost.runtime.node.runs.job_order import BadJob, account_of, runs_as_daemon, runs_as_owner
 from roost.runtime.node.tasks.order import TaskWork, task_order
 from roost.runtime.node.tasks.slave_site import SlaveSite, sites_in
 from roost.runtime.node.tasks.slave_task import RECORD, SlaveTask, Ticket

@@ -21,7 +21,7 @@ from roost.schedd.event_log.log import LoggedEvent, format_event
 from roost.schedd.event_log.parts import Bill
 
 if TYPE_CHECKING:
-    from roost.runtime.node.runner import Runner
+    from roost.runtime.node.runs.runner import Runner
 
 _log = logging.getLogger("roost.starter")
 

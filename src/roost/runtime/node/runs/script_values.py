@@ -6,13 +6,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from roost.classad import ClassAd
-from roost.runtime.node.job_environment import HOSTFILE
+from roost.runtime.node.runs.job_environment import HOSTFILE
 from roost.runtime.processes.accounts import own_account
 from roost.starter.queue_environment import task_of
 
 if TYPE_CHECKING:
-    from roost.runtime.node.job_environment import Program
-    from roost.runtime.node.runner import Runner
+    from roost.runtime.node.runs.job_environment import Program
+    from roost.runtime.node.runs.runner import Runner
 
 #: What a pseudo-variable stands for may have so many characters: a job's user may choose any name.
 VALUE_CHARS_MAX: Final = 4096

@@ -14,7 +14,7 @@ from roost.config import ConfigError
 from roost.model.command_line import environment_from_submit
 from roost.model.starter import StarterHold
 from roost.runtime.node.cell_program import SCRIPT_FILE, is_cell_job, method_environment, script_of
-from roost.runtime.node.job_environment import (
+from roost.runtime.node.runs.job_environment import (
     HOSTFILE,
     JobPlace,
     Program,
@@ -24,7 +24,7 @@ from roost.runtime.node.job_environment import (
     write_ads,
     write_hostfile,
 )
-from roost.runtime.node.script_values import script_values
+from roost.runtime.node.runs.script_values import script_values
 from roost.runtime.node.tasks.job_tasks import DOOR, door_words
 from roost.runtime.processes.accounts import Account, account_named, can_switch_user, own_account
 from roost.runtime.processes.memory_control import memory_limit
@@ -36,7 +36,7 @@ from roost.starter.unit_environment import unit_environment
 if TYPE_CHECKING:
     from roost.config import Config
     from roost.model.queue_context import QueueContext
-    from roost.runtime.node.runner import Runner
+    from roost.runtime.node.runs.runner import Runner
 
 
 #: Limits of queues, without `s_` or `h_` before them, by the names of setrlimit(2).

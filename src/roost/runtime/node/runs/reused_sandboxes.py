@@ -16,7 +16,7 @@ import stat
 from pathlib import Path
 from typing import Final
 
-from roost.runtime.node.job_environment import JOB_AD, MACHINE_AD
+from roost.runtime.node.runs.job_environment import JOB_AD, MACHINE_AD
 from roost.runtime.processes.accounts import Account
 from roost.runtime.processes.sandbox import Sandbox, remove_tree
 

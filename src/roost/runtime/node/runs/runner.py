@@ -32,10 +32,11 @@ from roost.runtime.files.output_files import Baseline
 from roost.runtime.files.transfer import TransferProblem
 from roost.runtime.files.whole_files import write_whole
 from roost.runtime.home import Home
-from roost.runtime.node import starter_log
 from roost.runtime.node.impediments import PROBE_BYTES
-from roost.runtime.node.job_hooks import JobHooks
-from roost.runtime.node.job_order import (
+from roost.runtime.node.runs import starter_log
+from roost.runtime.node.runs.files import Transfers
+from roost.runtime.node.runs.job_hooks import JobHooks
+from roost.runtime.node.runs.job_order import (
     BadJob,
     BadQueue,
     account_of,
@@ -44,11 +45,10 @@ from roost.runtime.node.job_order import (
     runs_as_daemon,
     runs_as_owner,
 )
-from roost.runtime.node.job_tmpdir import LISTED, make_tmpdir, remove_tmpdir, tmpdir_of
-from roost.runtime.node.reused_sandboxes import Sandboxes
-from roost.runtime.node.run_files import Transfers
-from roost.runtime.node.run_reports import file_name
-from roost.runtime.node.scratch import Scratch
+from roost.runtime.node.runs.job_tmpdir import LISTED, make_tmpdir, remove_tmpdir, tmpdir_of
+from roost.runtime.node.runs.reports import file_name
+from roost.runtime.node.runs.reused_sandboxes import Sandboxes
+from roost.runtime.node.runs.scratch import Scratch
 from roost.runtime.node.tasks.job_tasks import JobTasks
 from roost.runtime.processes.accounts import Account, NoSuchAccount, account_numbered, can_switch_user
 from roost.runtime.processes.family import Family, adopt

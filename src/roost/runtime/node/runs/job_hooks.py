@@ -24,7 +24,7 @@ from roost.model import starter_effects as sef
 from roost.model import starter_events as sev
 from roost.model.command_line import CommandLineError, split_raw
 from roost.model.starter import HookPoint, ScriptPoint
-from roost.runtime.node.job_environment import (
+from roost.runtime.node.runs.job_environment import (
     JOB_AD,
     Program,
     account_environment,
@@ -34,8 +34,8 @@ from roost.runtime.node.job_environment import (
     write_ads,
     write_hostfile,
 )
-from roost.runtime.node.job_order import BadJob, job_place, with_queue
-from roost.runtime.node.script_values import script_values
+from roost.runtime.node.runs.job_order import BadJob, job_place, with_queue
+from roost.runtime.node.runs.script_values import script_values
 from roost.runtime.processes.accounts import Account, NoSuchAccount, account_named, can_switch_user, own_account
 from roost.runtime.processes.hook_programs import (
     HookCall,
@@ -49,7 +49,7 @@ from roost.runtime.processes.hook_programs import (
 from roost.starter.scripts import expanded, for_somebody_else, script_environment
 
 if TYPE_CHECKING:
-    from roost.runtime.node.runner import Runner
+    from roost.runtime.node.runs.runner import Runner
 
 _log = logging.getLogger("roost.hooks")
 
