@@ -14,7 +14,7 @@ from roost.cli.gridengine import qconf, qconf_editing
 from roost.cli.gridengine.entry import main
 from roost.cli.pool import Refused
 from roost.gridengine.cell import Cell, write_cell
-from roost.runtime.queue import cell_edits
+from roost.runtime.queue.cell import edits as cell_edits
 from roost.wire.messages import Answer
 from roost.wire.plain import PlainAnswer
 from roost.wire.requests.cell import CellFile, ClearUsage, EditCell, ReadCell, UsageForgotten

@@ -18,9 +18,9 @@ from roost.runtime.bus.budget import Budget
 from roost.runtime.bus.job_rows import Rows, cluster_row, counts_of, projected
 from roost.runtime.bus.permission import refusal
 from roost.runtime.bus.request_answers import LATER, BadRequest, Later, RequestAnswers, expression
-from roost.runtime.queue.accounting_answers import search as search_accounting
 from roost.runtime.queue.actions import ActionsDaemon, QueueActions, Selection
-from roost.runtime.queue.cell_answers import CellAnswers, CellAnswersDaemon
+from roost.runtime.queue.cell.accounting_answers import search as search_accounting
+from roost.runtime.queue.cell.answers import CellAnswers, CellAnswersDaemon
 from roost.runtime.queue.past_jobs import PastJobs, shown_as
 from roost.schedd import events as ev
 from roost.schedd.book import Cluster

@@ -33,7 +33,8 @@ from roost.runtime.database_guard import Damaged, StoreError
 from roost.runtime.files.deputies import Deputies
 from roost.runtime.progress import Progress
 from roost.runtime.queue.answers import QueueAnswers
-from roost.runtime.queue.cell_answers import NoSuchQueue
+from roost.runtime.queue.cell.answers import NoSuchQueue
+from roost.runtime.queue.cell.task_places import task_place
 from roost.runtime.queue.cron_jobs import QueueCron, queue_cron_plan
 from roost.runtime.queue.database_watch import DatabaseWatch
 from roost.runtime.queue.demands import OFFER_LATER_S, Demands
@@ -43,7 +44,6 @@ from roost.runtime.queue.log_files import Appended
 from roost.runtime.queue.messages import check_speaker, events_of, given_by, order_to
 from roost.runtime.queue.spool import Spool
 from roost.runtime.queue.store import CELL_ERRORS, Committed, LogPiece, Noted, Store
-from roost.runtime.queue.task_places import task_place
 from roost.runtime.queue.user_logs import UserLogs
 from roost.runtime.role import ConfigurationRefused, Ending, RoleContext, give_up, must_go_on, superusers
 from roost.schedd import effects as ef

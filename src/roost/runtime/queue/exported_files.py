@@ -17,8 +17,8 @@ from typing import Final
 
 from roost.config import Config
 from roost.runtime.home import Home
-from roost.runtime.queue.accounting_file import AccountingFile
-from roost.runtime.queue.accounting_store import FILED
+from roost.runtime.queue.cell.accounting_file import AccountingFile
+from roost.runtime.queue.cell.accounting_store import FILED
 from roost.runtime.queue.history_file import HistoryFile
 from roost.runtime.queue.job_queue_file import JobQueueFile
 from roost.runtime.queue.store import Kept, Store

@@ -45,14 +45,14 @@ from roost.model.cell_accounting import AccountingRecord
 from roost.model.cell_usage import Owner, Used
 from roost.runtime.database import RESTORE, Database, Schema, meta_value
 from roost.runtime.database_guard import Damaged
-from roost.runtime.queue.accounting_store import (
+from roost.runtime.queue.cell.accounting_store import (
     FILED,
     RECORDS,
     AccountingWriter,
     create_accounting_tables,
     lines_after,
 )
-from roost.runtime.queue.cell_store import (
+from roost.runtime.queue.cell.store import (
     USAGE,
     CellCommit,
     KeptCell,

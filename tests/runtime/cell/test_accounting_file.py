@@ -11,7 +11,7 @@ import pytest
 
 from roost.model.cell_accounting import AccountingRecord
 from roost.runtime.database_guard import StoreError
-from roost.runtime.queue.accounting_file import AccountingFile
+from roost.runtime.queue.cell.accounting_file import AccountingFile
 from roost.runtime.queue.store import Store
 from roost.schedd.changes import AddAccounting
 

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from roost.base.records import replace
 from roost.runtime.bus.budget import Budget
-from roost.runtime.queue.accounting_store import FIGURES, Kind, Wanted, lines, sums
+from roost.runtime.queue.cell.accounting_store import FIGURES, Kind, Wanted, lines, sums
 from roost.runtime.queue.past_jobs import PastJobs
 from roost.runtime.queue.store import Store
 from roost.wire.requests.cell import AccountingLines, AccountingSum, AccountingSums

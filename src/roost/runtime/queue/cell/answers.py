@@ -15,9 +15,9 @@ from roost.classad import ClassAd
 from roost.classad.values import fold
 from roost.model.cell_requests import ASKED, NAME, TASK, InstanceAction
 from roost.model.digests import states_digest
-from roost.runtime.queue.cell_edits import Rights, edited
-from roost.runtime.queue.cell_records import record_of_changes, record_of_denied, record_of_states, told
-from roost.runtime.queue.cell_store import CellCommit, GivenState, KeptCell, StatesCommit
+from roost.runtime.queue.cell.edits import Rights, edited
+from roost.runtime.queue.cell.records import record_of_changes, record_of_denied, record_of_states, told
+from roost.runtime.queue.cell.store import CellCommit, GivenState, KeptCell, StatesCommit
 from roost.schedd.claims import Stage
 from roost.schedd.events import ErrorsCleared, UsageCleared, UsageRuled
 from roost.wire.ads import ad_data

@@ -11,8 +11,8 @@ import pytest
 
 from roost.gridengine.accounting import line_of
 from roost.model.cell_accounting import AccountingRecord
-from roost.runtime.queue import accounting_store
-from roost.runtime.queue.accounting_store import Wanted, lines, sums
+from roost.runtime.queue.cell import accounting_store
+from roost.runtime.queue.cell.accounting_store import Wanted, lines, sums
 from roost.runtime.queue.store import Store
 from roost.schedd.changes import AddAccounting
 
