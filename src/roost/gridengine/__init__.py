@@ -1,12 +1,13 @@
 """Grid Engine's model: the objects of a cell, their text, and what they mean together.
 
 The cell
-    `cell.Cell` holds all objects, which `objects` describes. `cell.read_cell` reads the files of `save_sge_config.sh` or the output of
-    `qconf -s…`; `cell.write_cell` prints them back byte for byte. `builtin` has what a new cell begins with.
+    `cell.Cell` holds all objects; `objects` has their kinds. `cell.read_cell` reads the files of
+    `save_sge_config.sh` or the output of `qconf -s…`; `cell.write_cell` prints them back byte for byte. `builtin` has
+    what a new cell begins with.
 
 What they mean
-    `instances.resolve` gives the queue instances of a cell: each has a `objects.queue.QueueSettings` with the values after
-    overrides, and says which attributes are ambiguous (state c) and whether it is an orphan (state o).
+    `instances.resolve` gives the queue instances of a cell: each has an `objects.queue.QueueSettings` with the values
+    after overrides, and says which attributes are ambiguous (state c) and whether it is an orphan (state o).
     `complex.value_number`, `quota.dynamic_limit`, `calendar.Calendar.state_at` and `scheduler.formula_terms` turn
     texts into what a scheduling run computes with.
 

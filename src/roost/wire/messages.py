@@ -498,7 +498,7 @@ class TaskPlace(Message, frozen=True, kw_only=True):
 
 
 class OpenTask(Message, frozen=True, kw_only=True):
-    """A process of a parallel job wants a task started; it goes to the daemon of its own machine (`task_door`)."""
+    """A process of a parallel job wants a task started; it goes to the daemon of its own machine."""
 
     #: The run of the job, and what only its processes know.
     run: str

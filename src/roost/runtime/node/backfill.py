@@ -7,7 +7,7 @@ when it ends quickly.
 
 It runs below the nursery as jobs do, so that all of its processes are known and can be killed; in BOINC_InitialDir, as
 BOINC_Owner where root runs the machine, with a scratch directory of its own that goes when it goes. A client that a
-killed daemon left is ended at the next start (`takeover`), and begun again when it is due.
+killed daemon left is ended at the next start (`runs.takeover`), and begun again when it is due.
 
 What it does not do: decide when.
 """

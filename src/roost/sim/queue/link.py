@@ -4,7 +4,7 @@ Each order of a queue becomes an event of the machine's core, or an answer. Repo
 the queue has taken them, also over a death of the daemon, as they are on disk; so is what runs were there when it died.
 Where messages may be lost, both are said again.
 
-It is to this world what `roost.runtime.node.queue_requests`, `orders` and `run_reports` are to the real one; what both
+It is to this world what `roost.runtime.node.queue_requests`, `orders` and `runs.reports` are to the real one; what both
 say is in `roost.node.claim_news`.
 """
 

@@ -1,6 +1,6 @@
 """The slave tasks of a parallel job as the machine of its master sees them: where they are, and that they end with it.
 
-Processes of the job ask for tasks through the door of this machine (`task_door`); the queue says where the job has its
+Processes of the job ask for tasks through the door of this machine (`door`); the queue says where the job has its
 slots, and the machine there starts the task. The machines that were asked are written down beside the record of the
 run. When the job's program has ended, they end what is left and say what all tasks have used; that goes to the queue
 with the end of the run. When the job stands still, so do its tasks.
@@ -55,7 +55,7 @@ class NoAnswer(Exception):
 
 
 def door_name(key: bytes, node: str) -> str:
-    """The name of the socket of a machine (`task_door`), without the byte 0 before it; `key` is its secret."""
+    """The name of the socket of a machine (`door`), without the byte 0 before it; `key` is its secret."""
     return f"roost-{hmac.new(key, f'door {node}'.encode(), hashlib.sha256).hexdigest()[:32]}"
 
 
