@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from roost.cli.colour import painted
-from roost.cli.telling import lines
+from roost.cli.happenings import lines
 from roost.explain.happenings import Happening, of_event, of_records
 from roost.schedd.event_log.log import LogReader
 

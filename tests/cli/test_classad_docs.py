@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from roost.cli import classad
+from roost.cli.classad import command as classad
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs/reference/cli-classad.md").read_text(encoding="utf-8")

@@ -10,8 +10,10 @@ from types import ModuleType
 
 import pytest
 
-from roost.cli import cell, config, explain, policy
+from roost.cli import config, policy
 from roost.cli.__main__ import main
+from roost.cli.cell import command as cell
+from roost.cli.explain import command as explain
 
 ROOT = Path(__file__).resolve().parents[2]
 COMMANDS = {"cell": cell, "config": config, "explain": explain, "policy": policy}

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from roost.cli import completion
 from roost.cli.__main__ import main
-from roost.cli.topics import TOPICS
+from roost.cli.help import completion
+from roost.cli.help.topics import TOPICS
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs/reference/cli-help.md").read_text(encoding="utf-8")
 EXAMPLES = re.findall(r"^\$ roost (.*)\n((?:(?!\$ |```).*\n)*)", PAGE, re.MULTILINE)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from roost.cli import manual
+from roost.cli.help import manual
 from roost.tables.pages import filled
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from roost.cli import pool_page
 from roost.cli.__main__ import COMMANDS, main
+from roost.cli.help import pool_page
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [

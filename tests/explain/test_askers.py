@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from roost.classad import ClassAd
-from roost.cli.explain_job import show
+from roost.cli.explain.job import show
 from roost.explain.job import JobQuestion, explain_job
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from roost.classad import ClassAd
-from roost.cli.explain_slot import fetching_text, show
+from roost.cli.explain.slot import fetching_text, show
 from roost.explain.slot import SlotQuestion, explain_slot, fetching
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from roost.cli.explain_job import share_table
+from roost.cli.explain.job import share_table
 from roost.explain.limits import fair_share, held_up, limits, remedies
 from roost.explain.remedies import RemedyKind
 

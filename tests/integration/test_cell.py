@@ -13,7 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from roost.cli.cell_pool import configured
+from roost.cli.cell.in_pool import configured
 from roost.gridengine.cell import NOT_OBJECTS, write_cell
 from roost.runtime.identity import user_name
 from tests.gridengine import dumps

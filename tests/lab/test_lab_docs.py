@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import roost.lab
-from roost.cli import lab
+from roost.cli.lab import command as lab
 from roost.config import MemoryHost
 from roost.lab.inputs.pool_file import GROUP_KEYS, HABIT_KEYS, read_pool
 from roost.lab.inputs.workloads import BEHAVIOUR, READERS

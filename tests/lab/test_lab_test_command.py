@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from roost.cli import lab
+from roost.cli.lab import command as lab
 from roost.cli.terminal import CommandError
 
 SCENARIOS = """

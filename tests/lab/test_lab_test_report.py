@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from roost.cli.lab_test_report import Report
+from roost.cli.lab.scenario_report import Report
 from roost.lab.progress_line import ProgressLine
 from roost.lab.scenario.file import read_scenarios
 from roost.lab.scenario.outcome import Outcome, simulated, unfinished

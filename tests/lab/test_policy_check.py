@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from roost.cli import lab
+from roost.cli.lab import command as lab
 from roost.config import MemoryHost, load_text
 from roost.lab.machines import LabError
 from roost.lab.policy_check import refuse_unreadable

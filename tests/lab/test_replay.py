@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 import roost.lab
-from roost.cli import lab
+from roost.cli.lab import command as lab
 from roost.lab.replay import stand_in
 from roost.lab.replay.comparison import differences, timelines
 from roost.lab.replay.driven_loop import DrivenLoop

@@ -41,16 +41,16 @@ COMMANDS: Final = {
     "reconfig": "reconfig",
     "userprio": "userprio",
     "advertise": "advertise",
-    "classad": "classad",
-    "cell": "cell",
+    "classad": "classad.command",
+    "cell": "cell.command",
     "config": "config",
-    "explain": "explain",
+    "explain": "explain.command",
     "hook": "hook",
-    "lab": "lab",
+    "lab": "lab.command",
     "policy": "policy",
     "shims": "shims",
-    "help": "help",
-    "completion": "completion",
+    "help": "help.command",
+    "completion": "help.completion",
 }
 
 
@@ -86,7 +86,7 @@ class _Top(Parser):
     """The parser of `roost` itself."""
 
     def format_help(self) -> str:
-        from roost.cli.groups import overview
+        from roost.cli.help.groups import overview
 
         return overview(self)
 

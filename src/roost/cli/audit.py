@@ -17,8 +17,8 @@ from typing import Any, Final
 
 from roost.cli.audit_diff import show_diff
 from roost.cli.colour import painted
+from roost.cli.happenings import clock
 from roost.cli.pool import Pool, add_pool_options, print_json, with_pool
-from roost.cli.telling import clock
 from roost.cli.terminal import CommandError, Exit, complain, say, width
 from roost.explain.happenings import counted_reason
 from roost.model.audit import AuditKind

@@ -5,8 +5,8 @@ from __future__ import annotations
 import textwrap
 from typing import Any, Final
 
+from roost.cli.happenings import clock
 from roost.cli.pool import print_json
-from roost.cli.telling import clock
 from roost.cli.terminal import Exit, complain, say, width
 from roost.explain.happenings import counted_reason
 

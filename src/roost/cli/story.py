@@ -13,8 +13,8 @@ from typing import Any, Final
 
 from roost.classad import ClassAd
 from roost.cli.colour import painted
+from roost.cli.happenings import lines
 from roost.cli.pool import Pool, Refused, add_pool_options, print_json, with_pool
-from roost.cli.telling import lines
 from roost.cli.terminal import CommandError, Exit, complain, say
 from roost.explain.happenings import Happening
 from roost.explain.story import job_story, machines, slot_story, submitter

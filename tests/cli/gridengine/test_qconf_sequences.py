@@ -17,7 +17,7 @@ from tests.gridengine import dumps
 from tests.gridengine.questions import DATA
 from tests.integration.kit import running
 
-from roost.cli.cell_pool import configured
+from roost.cli.cell.in_pool import configured
 from roost.gridengine.cell import read_cell, write_cell
 from roost.gridengine.edits import HANDLERS, Asker, Order, edit, malformed
 from roost.gridengine.references import settle_cell

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from roost.cli import lab
+from roost.cli.lab import command as lab
 from roost.cli.terminal import CommandError
 from roost.config import MemoryHost
 from roost.lab.compare import compare

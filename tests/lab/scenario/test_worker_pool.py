@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from roost.cli import lab
+from roost.cli.lab import command as lab
 from roost.lab.replay import leftovers
 from roost.lab.replay.leftovers import RunDirectory, sweep
 from roost.lab.scenario import worker_pool

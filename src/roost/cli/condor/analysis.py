@@ -16,7 +16,7 @@ JOBS_MAX: Final = 20
 
 def analyze(pool: Pool, choice: Choice) -> int:
     """Tell of each job that is meant why it does not run, of the first `JOBS_MAX`."""
-    from roost.cli.explain_pool import tell_job
+    from roost.cli.explain.pool_commands import tell_job
 
     found = pool.ask(queue.Query(limit=JOBS_MAX + 1, **choice.asked()))
     sys.stdout.write(f"\n\n-- Schedd: {pool.contact['schedd']}\n")

@@ -1,6 +1,6 @@
 """``roost help``: the help of a command, or what a name, a word or a code means that the other commands print.
 
-A topic is looked for among commands, texts (`topics`) and names (`help_names`). Everything that has the name is
+A topic is looked for among commands, texts (`topics`) and names (`names`). Everything that has the name is
 printed, for a name may be several things.
 """
 
@@ -9,10 +9,10 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator
 
-from roost.cli.help_names import explained, names
+from roost.cli.help.names import explained, names
+from roost.cli.help.topics import TOPICS
 from roost.cli.parsing import commands_of, nearest
 from roost.cli.terminal import CommandError, Exit, say
-from roost.cli.topics import TOPICS
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:

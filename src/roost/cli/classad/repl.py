@@ -17,7 +17,7 @@ from typing import Final
 
 from roost.classad import ClassAd, ParseError, evaluate, parse_expression, trace, unparse_value
 from roost.classad.forms import Form, format_ad
-from roost.cli.classad_input import clean, lines_of, one_ad
+from roost.cli.classad.input import clean, lines_of, one_ad
 from roost.cli.terminal import CommandError, Exit, complain, say, width
 
 _HELP: Final = """\
@@ -105,7 +105,7 @@ class Repl:
         expression = parse_expression(text)
         value = evaluate(expression, self._my, self._target)
         if self._tracing:
-            from roost.cli.trace_view import draw
+            from roost.cli.explain.trace_view import draw
 
             say(draw(trace(expression, self._my, self._target), width()))
             say(f"=> {unparse_value(value)}")

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import argparse
 
-from roost.cli import explain_job, explain_slot
+from roost.cli.explain import job as explain_job
+from roost.cli.explain import slot as explain_slot
 from roost.cli.pool import Pool, add_pool_options, with_pool
 
 

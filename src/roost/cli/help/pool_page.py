@@ -8,7 +8,7 @@ from importlib import import_module
 from typing import Final
 
 from roost.cli.__main__ import COMMANDS
-from roost.cli.topics import TOPICS
+from roost.cli.help.topics import TOPICS
 
 #: Commands of the page, in its order.
 POOL_COMMANDS: Final = (

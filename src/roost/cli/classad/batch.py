@@ -21,7 +21,7 @@ from typing import IO, Any, Final
 
 from roost.classad import ClassAd, ParseError, evaluate, parse_expression, type_name, unparse_value
 from roost.classad.forms import parse_ad
-from roost.cli.classad_input import clean
+from roost.cli.classad.input import clean
 
 #: Bytes of one request; a longer line is answered with an error.
 REQUEST_BYTES_MAX: Final = 64 * 1024 * 1024

@@ -17,9 +17,9 @@ from pathlib import Path
 from roost.base.records import dataclass, field
 from roost.classad import WORLD, ClassAd, Expr, FixedWorld, World, parse_expression
 from roost.classad.ops import truth
-from roost.cli import explain_pool
-from roost.cli.classad_input import clean, one_ad
+from roost.cli.classad.input import clean, one_ad
 from roost.cli.config import slot_number
+from roost.cli.explain import pool_commands as explain_pool
 from roost.cli.terminal import CommandError, Exit, complain, say, width
 from roost.config import Code, Config, ConfigError, LoadOptions, load
 from roost.config.suggest import near

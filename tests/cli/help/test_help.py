@@ -9,10 +9,10 @@ import sys
 import pytest
 
 from roost.cli.__main__ import COMMANDS, main, parser_of_all
-from roost.cli.groups import GROUPS
-from roost.cli.help_names import explained, names
+from roost.cli.help.groups import GROUPS
+from roost.cli.help.names import explained, names
+from roost.cli.help.topics import TOPICS
 from roost.cli.parsing import commands_of
-from roost.cli.topics import TOPICS
 
 COMMAND_WORDS = [words for words, _, _ in commands_of(parser_of_all())]
 

@@ -13,9 +13,9 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from roost.base.diagnostics import Severity
-from roost.cli import cell_pool
-from roost.cli.cell_files import Unreadable, program
-from roost.cli.cell_words import change_document, change_lines, counted
+from roost.cli.cell import in_pool as cell_pool
+from roost.cli.cell.changes import change_document, change_lines, counted
+from roost.cli.cell.files import Unreadable, program
 from roost.cli.pool import add_pool_options
 from roost.gridengine.cell import Cell, read_cell
 from roost.gridengine.difference import difference

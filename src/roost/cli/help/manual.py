@@ -1,4 +1,4 @@
-"""``python -m roost.cli.manual DOCS``: write what of the manual is generated: whole pages, and blocks of pages.
+"""``python -m roost.cli.help.manual DOCS``: write what of the manual is generated: whole pages, and blocks of pages.
 
 Each room makes its own pages, as a dict from path to text, and blocks, as a dict from path to name to lines; a test
 holds the committed pages against them. Man pages and the scripts that complete commands in shells go into `share` next
@@ -12,9 +12,9 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from roost.classad import docs as classad
-from roost.cli import completion, glossary, man_pages, pool_page
 from roost.cli.condor import page as condor
 from roost.cli.gridengine import page as gridengine_commands
+from roost.cli.help import completion, glossary, man_pages, pool_page
 from roost.config import docs as config
 from roost.dag import docs as dag
 from roost.gridengine import docs as gridengine
@@ -63,7 +63,7 @@ def installed() -> dict[str, str]:
 def main(arguments: list[str]) -> int:
     """Write the pages below the directory given, and what is installed next to it."""
     if len(arguments) != 1:
-        print("usage: python -m roost.cli.manual DOCS", file=sys.stderr)
+        print("usage: python -m roost.cli.help.manual DOCS", file=sys.stderr)
         return 2
     docs = Path(arguments[0]).resolve()
     for directory, texts in ((docs, pages(docs)), (docs.parent / "share", installed())):

@@ -97,6 +97,6 @@ def overview(parser: argparse.ArgumentParser) -> str:
 
 
 def _topics() -> list[str]:
-    from roost.cli.topics import TOPICS
+    from roost.cli.help.topics import TOPICS
 
     return list(TOPICS)

@@ -12,9 +12,9 @@ import time
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
+from roost.cli.happenings import clock, lines
 from roost.cli.pool import Pool, duration, print_json
 from roost.cli.story import job_ad
-from roost.cli.telling import clock, lines
 from roost.cli.terminal import CommandError, Exit, say, width
 from roost.explain.slot import Fetching, SlotAnswer, SlotQuestion, explain_slot
 from roost.policy.explain import Explanation, Origin

@@ -17,7 +17,7 @@ from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from roost.cli.lab_test_report import Report
+from roost.cli.lab.scenario_report import Report
 from roost.cli.parsing import also
 from roost.cli.terminal import CommandError, Exit, complain, width
 

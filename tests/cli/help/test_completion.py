@@ -19,11 +19,11 @@ from pathlib import Path
 
 import pytest
 
-from roost.cli import completion
 from roost.cli.__main__ import COMMANDS, main
-from roost.cli.topics import TOPICS
+from roost.cli.help import completion
+from roost.cli.help.topics import TOPICS
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 #: Long, for the machine may be loaded.
 LIMIT_S = 60.0
 SHELLS = {

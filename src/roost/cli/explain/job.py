@@ -12,9 +12,9 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from roost.classad import ClassAd
+from roost.cli.happenings import clock
 from roost.cli.pool import Pool, Refused, counted, duration, print_json
 from roost.cli.story import job_ad
-from roost.cli.telling import clock
 from roost.cli.terminal import CommandError, Exit, say, width
 from roost.explain import limits
 from roost.explain.job import JobAnswer, JobQuestion, PoolFacts, explain_job

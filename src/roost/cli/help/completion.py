@@ -16,10 +16,10 @@ from enum import Enum
 from typing import Final
 
 from roost.base.records import dataclass, replace
-from roost.cli.help_names import names
+from roost.cli.help.names import names
+from roost.cli.help.topics import TOPICS
 from roost.cli.parsing import commands_of, subparsers_of
 from roost.cli.terminal import Exit, say
-from roost.cli.topics import TOPICS
 
 
 class Value(Enum):

@@ -13,7 +13,7 @@ from typing import Any, Final, TypeAlias
 
 from roost.classad import ClassAd, Expr, ParseError, Value, evaluate, trace, type_name, unparse_value
 from roost.classad.forms import Form, Order, write
-from roost.cli.classad_input import STDIN, ads_from, expressions_from, one_ad, tried_expressions
+from roost.cli.classad.input import STDIN, ads_from, expressions_from, one_ad, tried_expressions
 from roost.cli.terminal import CommandError, Exit, complain, say, width
 
 Command: TypeAlias = "Callable[[argparse.Namespace], int]"
@@ -120,7 +120,7 @@ def _declare_repl(parser: argparse.ArgumentParser) -> None:
 
 def _eval(args: argparse.Namespace) -> int:
     if args.jsonl:
-        from roost.cli.classad_batch import serve
+        from roost.cli.classad.batch import serve
 
         if args.expressions or args.file:
             raise CommandError("--jsonl reads its expressions from standard input; give none on the command line")
@@ -160,7 +160,7 @@ def _json(entry: object) -> str:
 
 
 def _drawing(expression: Expr, my: ClassAd | None, target: ClassAd | None) -> str:
-    from roost.cli.trace_view import draw
+    from roost.cli.explain.trace_view import draw
 
     return draw(trace(expression, my, target), width())
 
@@ -174,7 +174,7 @@ def _parse(args: argparse.Namespace) -> int:
         if isinstance(expression, ParseError):
             answer = Exit.BAD
             if args.json:
-                from roost.cli.classad_batch import described
+                from roost.cli.classad.batch import described
 
                 say(_json({"parse_error": described(expression)}))
             else:
@@ -288,7 +288,7 @@ def _warn_unfaithful(ad: ClassAd) -> None:
 
 
 def _repl(args: argparse.Namespace) -> int:
-    from roost.cli.classad_repl import Repl
+    from roost.cli.classad.repl import Repl
 
     return Repl(my=one_ad(args.my, "--my"), target=one_ad(args.target, "--target")).run()
 

@@ -197,7 +197,7 @@ def _dag_keywords() -> Iterable[str]:
 
 
 def _word(name: str) -> Iterator[str]:
-    from roost.cli.glossary import rows
+    from roost.cli.help.glossary import rows
 
     for row in rows():
         if name.lower() in (word.lower() for word in row.words):
@@ -206,7 +206,7 @@ def _word(name: str) -> Iterator[str]:
 
 
 def _words() -> Iterator[str]:
-    from roost.cli.glossary import rows
+    from roost.cli.help.glossary import rows
 
     yield from (word for row in rows() for word in row.words)
 

@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from roost.cli import lab_test
+from roost.cli.lab import scenarios as lab_test
 from roost.cli.terminal import CommandError, Exit, complain, say, width
 from roost.lab.machines import Hardware, LabError
 from roost.lab.progress_line import ProgressLine

@@ -1,6 +1,6 @@
 """The man pages of `roost` and of each of its commands, made from the parsers.
 
-`roost.cli.manual` writes them into `share/man/man1`, and the package installs them from there.
+`roost.cli.help.manual` writes them into `share/man/man1`, and the package installs them from there.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from typing import Final
 
 from roost import __version__
-from roost.cli.groups import GROUPS
+from roost.cli.help.groups import GROUPS
+from roost.cli.help.topics import TOPICS
 from roost.cli.parsing import commands_of, subparsers_of
-from roost.cli.topics import TOPICS
 
 #: Topics that hold for every command, in the order of the page of `roost`.
 _ON_TOP: Final = ("pools", "jobs", "json", "environment", "exit-status", "waiting")

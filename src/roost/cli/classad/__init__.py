@@ -1,0 +1,1 @@
+"""``roost classad``: evaluate, check, match, convert and explore ClassAd expressions and ads."""

@@ -1,0 +1,1 @@
+"""What says what the commands are: their help, man pages, completion, glossary, and pages of the manual."""
