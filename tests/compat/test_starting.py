@@ -16,7 +16,7 @@ HEAVY = frozenset(
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("module", ["htcondor2", "classad2"])
+@pytest.mark.parametrize("module", ["htcondor2", "classad2", "drmaa"])
 def test_importing_a_module_imports_nothing_of_what_its_classes_do(module: str) -> None:
     program = f"import sys, roost.compat.{module}; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)

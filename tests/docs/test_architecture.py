@@ -28,7 +28,7 @@ def test_every_room_is_in_the_table_with_its_kind() -> None:
 
 
 def test_the_drawing_of_the_rooms_has_the_layers_of_the_contract() -> None:
-    drawing = re.findall(r"```mermaid\n(flowchart TD\n    cli.*?)```", PAGE, re.DOTALL)[0]
+    drawing = re.findall(r"```mermaid\n(flowchart TD\n    compat.*?)```", PAGE, re.DOTALL)[0]
     ids = dict(re.findall(r'(\w+)\["([^"]+)"\]', drawing))
     order = [name for line in drawing.splitlines() for name in re.findall(r"(\w+)(?:\[[^]]*\])?(?: -->|$)", line)]
     drawn = [set(re.findall(r"\w+", ids.get(name, name))) for name in dict.fromkeys(order) if name != "TD"]

@@ -6,7 +6,7 @@ interpreter, so that several can be used side by side. What is printed is for th
     eval "$(roost shims condor)"             # bash, zsh, sh
     roost shims condor --shell fish | source
     eval "$(roost shims gridengine)"         # Grid Engine's commands, SGE_ROOT and SGE_CELL
-    eval "$(roost shims python)"             # modules: htcondor2, classad2, htcondor, classad
+    eval "$(roost shims python)"             # modules: htcondor2, classad2, htcondor, classad, drmaa
 
 Modules are packages that pass on what is in `roost.compat`; beside them is a link to this copy of Roost and to nothing
 else, so that any interpreter of a version that Roost runs on can import them.
@@ -47,12 +47,19 @@ class Kind(NamedTuple):
 KINDS: Final = {
     "condor": Kind("HTCondor's commands: condor_submit, condor_q, …"),
     "gridengine": Kind("Grid Engine's commands: qsub, qstat, …, with SGE_ROOT and SGE_CELL"),
-    "python": Kind("HTCondor's Python modules: htcondor2, classad2, htcondor, classad", variable="PYTHONPATH"),
+    "python": Kind(
+        "Python modules: HTCondor's htcondor2, classad2, htcondor and classad, and drmaa", variable="PYTHONPATH"
+    ),
 }
 #: Name of a module to what it passes on.
 MODULES: Final = {
     "classad": "roost.compat.classad1",
     "classad2": "roost.compat.classad2",
+    "drmaa": "roost.compat.drmaa",
+    "drmaa.const": "roost.compat.drmaa.const",
+    "drmaa.errors": "roost.compat.drmaa.errors",
+    "drmaa.session": "roost.compat.drmaa.session",
+    "drmaa.version": "roost.compat.drmaa.version",
     "htcondor": "roost.compat.htcondor1",
     "htcondor.dags": "roost.compat.dags",
     "htcondor2": "roost.compat.htcondor2",

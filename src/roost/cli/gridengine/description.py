@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from roost.classad import parse_expression
 from roost.cli.gridengine.object_names import check_account, check_name
-from roost.cli.gridengine.paths import Streams, chosen, escaped
+from roost.cli.gridengine.paths import Streams, chosen
 from roost.gridengine.commands.errors import BAD_VALUE, Failure, rejected
 from roost.gridengine.commands.qsub import Asked, requests_of, requirements_of
 from roost.model import cell_requests as cell
@@ -71,7 +71,12 @@ def described(asked: Asked, name: str) -> ClusterPlan:
     """The plan as far as the submit language knows it: streams, directory, holds, and tasks as processes."""
     directory = directory_of(asked)
     streams = Streams(
-        directory=directory, home=str(Path("~").expanduser()), user=user_name(), name=name, is_array=bool(asked.tasks)
+        directory=directory,
+        home=str(Path("~").expanduser()),
+        user=user_name(),
+        name=name,
+        is_array=bool(asked.tasks),
+        expands="wd" in asked.texts,
     )
     plan = _read(_description(asked, streams))
     if "h" in asked.flags:
@@ -101,7 +106,7 @@ def _description(asked: Asked, streams: Streams) -> str:
         "executable": "/bin/sh",
         "transfer_executable": "false",
         "should_transfer_files": "no",
-        "initialdir": escaped(streams.directory),
+        "initialdir": streams.place,
         "output": output,
         "error": output if merged else streams.path(asked.texts.get("e"), "e", "e"),
     }

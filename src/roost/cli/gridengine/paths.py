@@ -23,6 +23,13 @@ class Streams(NamedTuple):
     user: str
     name: str
     is_array: bool
+    #: Variables in the directory are replaced: `-wd` named it.
+    expands: bool = False
+
+    @property
+    def place(self) -> str:
+        """The directory as a submit value."""
+        return self._expanded(self.directory) if self.expands else escaped(self.directory)
 
     def default(self, letter: str) -> str:
         """The file that a stream has of its own, ``NAME.oNUMBER`` or ``NAME.oNUMBER.TASK``, as a submit value."""
@@ -33,12 +40,15 @@ class Streams(NamedTuple):
         """The path of an option as the value of a command in a submit description. Raises Failure."""
         text = chosen(given, option) if given else ""
         if not text:
-            return f"{escaped(self.directory)}/{self.default(letter)}"
-        found = "".join(self._part(part) for part in _VARIABLE.split(text)) if "$" in text else escaped(text)
+            return f"{self.place}/{self.default(letter)}"
+        found = self._expanded(text)
         plain = posixpath.join(self.directory, text)
         is_directory = text.endswith("/") or ("$" not in text and plain != _NULL and Path(plain).is_dir())
-        whole = posixpath.join(escaped(self.directory), found)
+        whole = posixpath.join(self.place, found)
         return posixpath.join(whole, self.default(letter)) if is_directory else whole
+
+    def _expanded(self, text: str) -> str:
+        return "".join(self._part(part) for part in _VARIABLE.split(text)) if "$" in text else escaped(text)
 
     def _part(self, part: str) -> str:
         values = {

@@ -29,7 +29,7 @@ _DEPTH_MAX = 10
 
 def run(name: str, arguments: list[str]) -> int:
     """Run ``qsub``."""
-    given, rest = _command_line(arguments)
+    given, rest = command_line(arguments)
     asked, work = _read(given, rest)
     asked.check()
     events = asked.texts.get("m", "n")
@@ -53,8 +53,8 @@ def options_of(words: Sequence[str], place: str) -> list[Given]:
     return found
 
 
-def _command_line(arguments: list[str], depth: int = 0) -> tuple[list[Given], list[str]]:
-    """The options, those of files that ``-@`` names among them, and what follows."""
+def command_line(arguments: list[str], depth: int = 0) -> tuple[list[Given], list[str]]:
+    """The options, those of files that ``-@`` names among them, and what follows. Raises Failure."""
     given, rest = taken("qsub", arguments, OPTIONS)
     found: list[Given] = []
     for each in given:
@@ -64,7 +64,7 @@ def _command_line(arguments: list[str], depth: int = 0) -> tuple[list[Given], li
         if depth >= _DEPTH_MAX:
             raise Failure(f"qsub: -@ {each.value}: files name one another more than {_DEPTH_MAX} deep", USAGE)
         try:
-            inside, more = _command_line(words_of_file_there(each.value), depth + 1)
+            inside, more = command_line(words_of_file_there(each.value), depth + 1)
         except OSError as error:
             raise Failure(f"qsub: -@ {each.value}: {error.strerror}", USAGE) from None
         found += inside
@@ -82,25 +82,25 @@ def words_of_file_there(path: str) -> list[str]:
 
 def _read(given: list[Given], rest: list[str]) -> tuple[Asked, Work]:
     """What all places together ask for, and what is to be run."""
-    asked, command_line = Asked(), Asked()
-    command_line.take(given)
-    if "clear" not in command_line.flags:
+    asked, typed = Asked(), Asked()
+    typed.take(given)
+    if "clear" not in typed.flags:
         for path in request_files():
             asked.take(options_of(words_of_file(path), str(path)))
-    is_binary = command_line.yes.get("b", asked.yes.get("b", False))
+    is_binary = typed.yes.get("b", asked.yes.get("b", False))
     if is_binary:
         if not rest or rest[0] == "-":
             raise Failure("qsub: command required for a binary job", USAGE)
         asked.take(given)
         return asked, Work(None, rest[0], tuple(rest[1:]))
     script = read_script(rest[0] if rest else "")
-    prefix = command_line.texts.get("C", asked.texts.get("C", PREFIX))
+    prefix = typed.texts.get("C", asked.texts.get("C", PREFIX))
     asked.take(options_of(script.options(prefix), script.file))
     asked.take(given)
     return asked, Work(script, "", tuple(rest[1:]))
 
 
-def _follow(pool: Pool, plan: ClusterPlan, text: str) -> None:
+def follow(pool: Pool, plan: ClusterPlan, text: str) -> None:
     """Have a job wait for the jobs that a list names now; those that are not in the queue are not waited for."""
     from roost.cli.gridengine.choosing import named, tasks_named
 
@@ -113,7 +113,7 @@ def _follow(pool: Pool, plan: ClusterPlan, text: str) -> None:
 
 def _submit(pool: Pool, asked: Asked, name: str, plan: ClusterPlan) -> int:
     if asked.texts.get("hold_jid"):
-        _follow(pool, plan, asked.texts["hold_jid"])
+        follow(pool, plan, asked.texts["hold_jid"])
     if (verify := asked.texts.get("w", "n")) != "n":
         from roost.cli.gridengine.verifying import verified
 

@@ -1,0 +1,75 @@
+"""What a job in the queue does, in DRMAA's states."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import IntEnum
+from typing import Any, Final
+
+from roost.base.records import dataclass
+from roost.explain.cell_tasks import held_by
+from roost.model.cell_requests import HELD, NOT_BEFORE, PREDECESSORS
+from roost.schedd.status import JobStatus
+
+#: Attributes that a state is read from.
+SHOWN: Final = (
+    "ClusterId", "ProcId", "JobStatus", "HoldReasonCode", "RemoteHost", HELD, NOT_BEFORE, PREDECESSORS,
+)  # fmt: skip
+
+
+class State(IntEnum):
+    """DRMAA_PS_…"""
+
+    UNDETERMINED = 0x00
+    QUEUED_ACTIVE = 0x10
+    SYSTEM_ON_HOLD = 0x11
+    USER_ON_HOLD = 0x12
+    USER_SYSTEM_ON_HOLD = 0x13
+    RUNNING = 0x20
+    SYSTEM_SUSPENDED = 0x21
+    USER_SUSPENDED = 0x22
+    USER_SYSTEM_SUSPENDED = 0x23
+    DONE = 0x30
+    FAILED = 0x40
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Known:
+    """What a job's ad does not tell."""
+
+    #: Epoch s.
+    now: float
+    has_cell: bool
+    #: Other jobs have to leave first.
+    waits: bool = False
+    #: By whom it is suspended.
+    by_user: bool = False
+    by_system: bool = False
+
+
+def state_of(row: Mapping[str, Any], known: Known) -> State:
+    """The state of a job that is in the queue."""
+    later = known.waits or float(row.get(NOT_BEFORE) or 0) > known.now
+    match row.get("JobStatus"):
+        case JobStatus.IDLE:
+            return State.SYSTEM_ON_HOLD if later else State.QUEUED_ACTIVE
+        case JobStatus.HELD:
+            holds = held_by(row)
+            if not holds:
+                # It is in error state.
+                return State.FAILED if known.has_cell else State.SYSTEM_ON_HOLD
+            by_system = later or bool(set(holds) - {"u"})
+            if "u" not in holds:
+                return State.SYSTEM_ON_HOLD
+            return State.USER_SYSTEM_ON_HOLD if by_system else State.USER_ON_HOLD
+        case JobStatus.RUNNING | JobStatus.TRANSFERRING_OUTPUT:
+            return State.RUNNING
+        case JobStatus.SUSPENDED:
+            if known.by_system:
+                return State.USER_SYSTEM_SUSPENDED if known.by_user else State.SYSTEM_SUSPENDED
+            return State.USER_SUSPENDED
+        case JobStatus.REMOVED:
+            return State.RUNNING if row.get("RemoteHost") else State.FAILED
+        case JobStatus.COMPLETED:
+            return State.DONE
+    return State.UNDETERMINED
