@@ -11,14 +11,17 @@ import pytest
 import roost.lab
 from roost.cli.lab import command as lab
 from roost.config import MemoryHost
+from roost.lab.inputs.cell import CELL_KEYS
 from roost.lab.inputs.pool_file import GROUP_KEYS, HABIT_KEYS, read_pool
 from roost.lab.inputs.workloads import BEHAVIOUR, READERS
+from roost.lab.scenario.cell_steps import QMOD_OPTIONS
 from roost.lab.scenario.coverage import Coverage
 from roost.lab.scenario.dags import DAG_KEYS, NODE_STATES, STATUSES
 from roost.lab.scenario.described import JOB_KEYS
 from roost.lab.scenario.file import FILE_KEYS, MACHINE_KEYS, MACHINES_KEYS, SCENARIO_KEYS, read_scenarios
-from roost.lab.scenario.hooks import HOOK_KEYS
+from roost.lab.scenario.hooks import HOOK_KEYS, PROGRAM_KEYS
 from roost.lab.scenario.jobs import LOGGED
+from roost.lab.scenario.qsub import ACTING
 from roost.lab.scenario.run import run_scenario
 from roost.lab.scenario.steps import DAG_EXPECT_KEYS, EXPECT_KEYS, JOB_EXPECT_KEYS, PLACES, STEP_KEYS
 from roost.sim.inputs.workload import MIXES
@@ -70,6 +73,7 @@ def test_pages_name_no_option_that_is_not_there(page: str) -> None:
         ("A scenario", SCENARIO_KEYS),
         ("The machine", MACHINE_KEYS),
         ("Several machines", MACHINES_KEYS),
+        ("A cell", (*CELL_KEYS, *PROGRAM_KEYS)),
         ("A job", JOB_KEYS),
         ("A hook", HOOK_KEYS),
         ("A DAG", DAG_KEYS),
@@ -86,6 +90,11 @@ def test_every_key_of_a_scenario_file_is_on_its_page_and_no_other_is(title: str,
 def test_places_of_jobs_are_on_the_page() -> None:
     assert all(f"`{place}`" in section(FORMAT, "An expected job") for place in PLACES)
     assert all(f"`{event}`" in section(FORMAT, "An expected job") for event in LOGGED.values())
+
+
+def test_options_of_qsub_and_qmod_are_on_the_page() -> None:
+    assert set(re.findall(r"`-(\w+)`", section(FORMAT, "A cell"))) >= set(ACTING)
+    assert all(f"`-{option}`" in section(FORMAT, "A step") for option in QMOD_OPTIONS)
 
 
 def test_statuses_of_dags_and_states_of_nodes_are_on_the_page() -> None:

@@ -205,6 +205,14 @@ def held_back(task: Task) -> Task:
     return replace(task, state=state, holds=f"{task.holds}j")
 
 
+def suspended(task: Task, causes: frozenset[str]) -> Task:
+    """A task with the letters of what of the cell suspends it: S for its queue, T for a threshold."""
+    if task.status != JobStatus.SUSPENDED or not causes:
+        return task
+    letters = ("S" if causes - {cell.Suspender.THRESHOLD} else "") + ("T" if cell.Suspender.THRESHOLD in causes else "")
+    return replace(task, state=task.state.removesuffix("s") + letters)
+
+
 # -- groups of waiting tasks -----------------------------------------------------------------------------------------
 
 

@@ -7,24 +7,37 @@ scheduling run are `roost.gridengine`'s.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Final
+import shlex
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Final, TypeAlias
 
 from roost.base.records import dataclass, field, replace
 from roost.classad import ClassAd
 from roost.gridengine.cell import Cell
+from roost.gridengine.edits import Asker, Edited, Order, edit, malformed
+from roost.gridengine.pool.admission import RAISED, complaints, is_raised
 from roost.gridengine.pool.context import context_of
 from roost.gridengine.pool.cycle import ActiveCell, cell_cycle
-from roost.gridengine.pool.requests import SIGNIFICANT
+from roost.gridengine.pool.instance_states import Changed, changed
+from roost.gridengine.pool.requests import SIGNIFICANT, Reader
 from roost.gridengine.pool.suspensions import Suspensions
 from roost.gridengine.pool.usage import rules_of
-from roost.model.cell_requests import TASK
+from roost.model.cell_requests import TASK, InstanceAction
 from roost.model.digests import states_digest
 from roost.model.queue_context import QueueContext
 from roost.negotiator.snapshot import Plan, Snapshot
 from roost.negotiator.timing import at_once
+from roost.schedd.book import JobSource
 from roost.schedd.claim_table import ClaimTable
-from roost.schedd.events import UsageRuled
+from roost.schedd.events import ErrorsCleared, UsageRuled
+
+#: What the queue is told of the cell.
+CellEvent: TypeAlias = ErrorsCleared | UsageRuled
+#: Who may do everything, whatever the cell says; the first gives the orders of a scenario.
+OPERATOR: Final = "operator"
+SUPERUSERS: Final = frozenset((OPERATOR, "root"))
+#: Where commands are given, for messages.
+HOST: Final = "lab"
 
 
 class NoSuchQueue(Exception):
@@ -40,13 +53,26 @@ class CellPlan:
     groups: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
+def edited(cell: Cell, line: str, user: str, *, manages: bool, operates: bool) -> Edited:
+    """What `qconf` with these options, which name no file, makes of a cell. Raises ValueError for no such options."""
+    try:
+        words = shlex.split(line)
+    except ValueError as error:
+        raise ValueError(f"qconf {line}: {error}") from None
+    order = Order(option=words[0].removeprefix("-") if words else "", words=tuple(words[1:]))
+    problem = malformed(order) or ("it takes a file" if order.option[:1] in ("A", "M") else "")
+    if problem:
+        raise ValueError(f"qconf {line}: {problem}; give an option such as -aattr, -mattr, -rattr, -dattr or -dq")
+    return edit(cell, order, Asker(user=user, host=HOST, manages=manages, operates=operates))
+
+
 class SimulatedCell:
     """The cell of one pool."""
 
     #: Attributes that tell the jobs of a cell apart.
     significant: Final = SIGNIFICANT
 
-    def __init__(self, plan: CellPlan, claims: Callable[[], ClaimTable], feed: Callable[[UsageRuled], None]) -> None:
+    def __init__(self, plan: CellPlan, claims: Callable[[], ClaimTable], feed: Callable[[CellEvent], None]) -> None:
         self._groups = plan.groups
         #: The present table of the queue, which starts with a new one after it died.
         self._claims = claims
@@ -107,10 +133,51 @@ class SimulatedCell:
             raise NoSuchQueue(f"the cell no longer has the queue of {task.get('Instance')}")
         return found
 
+    def refusal(self, clusters: Sequence[JobSource], owner: str) -> str:
+        """Why jobs are not taken; "" if they are."""
+        found = complaints(Reader(self.cell, self.groups_of), clusters)
+        if not found and any(map(is_raised, clusters)) and not self.operates(owner):
+            found = [RAISED]
+        return "; ".join(found)
+
+    def qconf(self, line: str, user: str) -> Edited:
+        """Change the cell as an option of `qconf` does. Raises ValueError for another option."""
+        done = edited(self.cell, line, user, manages=self.operates(user, manages=True), operates=self.operates(user))
+        if done.cell is not self.cell:
+            self.change(done.cell)
+        return done
+
     def change(self, cell: Cell) -> None:
         """Another revision of the cell is there."""
         self.cell = cell
-        self._active = replace(ActiveCell.of(self.revision + 1, cell))
+        self._active = ActiveCell.of(self.revision + 1, cell)
         self.suspensions.any = True
-        self._claims().cell = self.revision
+        table = self._claims()
+        table.cell = self.revision
+        # An instance in which jobs run keeps its state until the last of them has ended.
+        names = {one.name for one in self._active.instances} | set(self._occupied())
+        self.states = {name: letters for name, letters in self.states.items() if name in names}
+        self.hold_states()
+        if unknown := tuple(name for name in table.errors if name not in names):
+            self._feed(ErrorsCleared(instances=unknown, actor=OPERATOR))
         self._feed(UsageRuled(rules=rules_of(cell)))
+
+    def _occupied(self) -> Iterator[str]:
+        for claim in self._claims().claims.values():
+            if claim.task is not None:
+                yield str(claim.task.get("Instance"))
+
+    def change_instances(self, action: InstanceAction, names: Iterable[str], user: str, *, free: bool) -> Changed:
+        """Disable, enable, suspend, resume or clear queue instances."""
+        errors = self._claims().errors
+        done = changed(self.cell, action, names, given=self.states, errors=errors, user=user, free=free)
+        if done.cleared:
+            self._feed(ErrorsCleared(instances=done.cleared, actor=user))
+        self.states = {**self.states, **done.letters}
+        self.hold_states()
+        self.suspensions.any = True
+        return done
+
+    def operates(self, user: str, *, manages: bool = False) -> bool:
+        """Whether a user has the rights of an operator of the cell, or of a manager."""
+        return user in SUPERUSERS or user in self.cell.managers or (not manages and user in self.cell.operators)

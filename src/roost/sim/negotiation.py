@@ -444,6 +444,10 @@ class Negotiation:
             versions=self._versions,
         )
 
+    def snapshot(self, now: float) -> Snapshot:
+        """The pool as a run would see it now."""
+        return self._snapshot(self._show(now), now)
+
     def _pledged(self) -> tuple[Pledge, ...]:
         """What slots that are on their way cost."""
         self._pledges = {

@@ -302,6 +302,15 @@ class World:
         if self.defragmentation is not None and pattern.defrag is not None:
             self.defragmentation.reconfigure(pattern.defrag, now)
 
+    def qconf(self, line: str, user: str, now: float) -> int:
+        """A program around a job changes the cell."""
+        assert self.cell is not None, "only programs of a cell change one"
+        done = self.cell.qconf(line, user)
+        said = "; ".join(each.text for each in done.lines)
+        self.recorder.write(now, "qconf", line=line, user=user, status=done.status, text=said)
+        self.matcher.more(SOON_S)
+        return done.status
+
     def reconfigured(self, machine: Machine) -> None:
         """A machine has read its configuration anew."""
         self.matcher.configured()

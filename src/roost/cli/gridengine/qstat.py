@@ -8,13 +8,12 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Final
 
-from roost.base.records import replace
 from roost.cli.gridengine import tables, xml
 from roost.cli.gridengine.asking import ask, cell_files
 from roost.cli.gridengine.choosing import with_predecessors
 from roost.cli.gridengine.selecting import CHOOSING, Wanted, select, wanted_by
 from roost.cli.gridengine.tables import Listed, Look
-from roost.explain.cell_tasks import SHOWN, Task, grouped, tasks_of
+from roost.explain.cell_tasks import SHOWN, Task, grouped, suspended, tasks_of
 from roost.gridengine.commands.errors import FAILED, Failure
 from roost.gridengine.commands.options import Option, taken, usage
 from roost.model import cell_requests as cell
@@ -249,14 +248,7 @@ def with_causes(pool: Pool, tasks: list[Task]) -> list[Task]:
         return tasks
     rows = pool.ask(central.Ads(kind="Machine", names=slots, projection=("Name", cell.SUSPENDERS), values=True))
     causes = {row.get("Name"): frozenset(str(row.get(cell.SUSPENDERS) or "").split(",")) - {""} for row in rows}
-    return [_suspended(task, causes.get(task.ad.get("RemoteHost"), frozenset())) for task in tasks]
-
-
-def _suspended(task: Task, causes: frozenset[str]) -> Task:
-    if task.status != JobStatus.SUSPENDED or not causes:
-        return task
-    letters = ("S" if causes - {cell.Suspender.THRESHOLD} else "") + ("T" if cell.Suspender.THRESHOLD in causes else "")
-    return replace(task, state=task.state.removesuffix("s") + letters)
+    return [suspended(task, causes.get(task.ad.get("RemoteHost"), frozenset())) for task in tasks]
 
 
 def _number(task: Task) -> str:

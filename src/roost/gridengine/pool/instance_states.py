@@ -7,8 +7,8 @@ the `owner_list` of an instance that one. The error state E is the queue's (`roo
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import Final, NamedTuple
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from typing import Final, Literal, NamedTuple, TypeAlias
 
 from roost.gridengine.cell import Cell
 from roost.gridengine.instances import QueueInstance, resolve
@@ -41,6 +41,58 @@ def named(cell: Cell, names: Iterable[str]) -> Iterator[Named]:
             if one.name not in found:
                 found.add(one.name)
                 yield Named(name, one)
+
+
+#: What became of an instance, or of a name that means none.
+Outcome: TypeAlias = Literal["changed", "already", "denied", "unknown"]
+
+
+class Changed(NamedTuple):
+    """What a command did to queue instances."""
+
+    #: Instances with what became of them, and names that mean none.
+    outcomes: tuple[tuple[str, Outcome], ...]
+    #: Instance to its letters from now on, where they are others.
+    letters: Mapping[str, str]
+    #: Instances whose error state is taken away.
+    cleared: tuple[str, ...]
+
+
+def changed(
+    cell: Cell,
+    action: InstanceAction,
+    names: Iterable[str],
+    *,
+    given: Mapping[str, str],
+    errors: Collection[str],
+    user: str,
+    free: bool,
+) -> Changed:
+    """What a command does to the instances that names mean.
+
+    `given` are the letters that instances were given, `errors` those in the error state; `free`: the user may change
+    all of them, whatever the cell says.
+    """
+    outcomes: list[tuple[str, Outcome]] = []
+    found: dict[str, str] = {}
+    for name, instance in named(cell, names):
+        if instance is None:
+            outcomes.append((name, "unknown"))
+            continue
+        before = given.get(instance.name, first_letters(instance))
+        outcome: Outcome
+        if not free and not may_change(cell, user, instance):
+            outcome = "denied"
+        elif action is InstanceAction.CLEAR:
+            outcome = "changed" if instance.name in errors else "already"
+        else:
+            outcome = "changed" if after(before, action) != before else "already"
+        if outcome == "changed" and action is not InstanceAction.CLEAR:
+            found[instance.name] = after(before, action)
+        outcomes.append((instance.name, outcome))
+    clears = action is InstanceAction.CLEAR
+    cleared = tuple(name for name, outcome in outcomes if clears and outcome == "changed")
+    return Changed(tuple(outcomes), found, cleared)
 
 
 def may_change(cell: Cell, user: str, instance: QueueInstance) -> bool:

@@ -22,7 +22,7 @@ from roost.model.cell_requests import ASKED
 from roost.schedd.submit import FileKind, read_submission
 
 #: What is said of a job that asks for something of a cell.
-NO_CELLS: Final = "{} asks for something of a Grid Engine cell, which the lab does not simulate yet; leave it out"
+NO_CELLS: Final = "{} asks for something of a Grid Engine cell, and the pool has none; leave it out, or name a cell"
 
 #: The user who submits where the file does not say.
 OWNER = "user"
@@ -88,8 +88,11 @@ def clusters_of(
     append: tuple[str, ...] = (),
     *,
     config: Config | None = None,
+    in_cell: bool = False,
 ) -> list[list[ClassAd]]:
     """The ads of all jobs of a submit file, by cluster; `arguments` and `append` are those of `read_submission`.
+
+    `in_cell`: the pool has a cell, which jobs may ask for something.
 
     Raises LabError with all that is wrong with the file.
     """
@@ -109,7 +112,7 @@ def clusters_of(
         raise LabError(joined(found.errors, found.dropped))
     if any(plan.max_materialize is not None or plan.max_idle is not None for plan in found.clusters):
         raise LabError(f"{file}: the lab submits all jobs of a cluster at once; leave out max_materialize and max_idle")
-    for plan in found.clusters:
+    for plan in found.clusters if not in_cell else ():
         if asked := asks_a_cell([*plan.common, *plan.varying]):
             raise LabError(f"{file}: {NO_CELLS.format(asked)}")
     return [list(plan.ads()) for plan in found.clusters]

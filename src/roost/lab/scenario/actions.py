@@ -8,6 +8,7 @@ from typing import Final, assert_never
 from roost.base.records import replace
 from roost.classad import parse_expression
 from roost.lab.machines import LabError
+from roost.lab.scenario.cell_actions import do_in_cell
 from roost.lab.scenario.dags import Flow
 from roost.lab.scenario.values import Order, ScheduledAction
 from roost.model import events as ev
@@ -46,10 +47,12 @@ def do(
     job: str,
     reconfigure: Callable[[ScheduledAction, float], None],
     flows: Mapping[str, Flow],
+    names: Mapping[str, str],
     now: float,
 ) -> None:
-    """Carry out an order. `job` is the queue's name of the job that it is about; `reconfigure` lets
-    daemons read changed settings; `flows` are DAGs. Raises LabError for an order to something that does not exist.
+    """Carry out an order. `job` is the queue's name of the job that it is about; `reconfigure` lets daemons read
+    changed settings; `flows` are DAGs; `names` has the scenario's names of jobs by the queue's. Raises LabError for an
+    order to something that does not exist.
     """
     queue = world.queue
     match action.order:
@@ -85,6 +88,8 @@ def do(
             flows[action.how].begin(now)
         case Order.REMOVE_DAG:
             flows[action.how].remove(now)
+        case Order.QMOD | Order.QCONF:
+            do_in_cell(action, world, names, now)
         case _ as never:
             assert_never(never)
 

@@ -21,10 +21,11 @@ from roost.lab.inputs.submit_files import NO_CELLS, asks_a_cell, clusters_of
 from roost.lab.inputs.tables import Table
 from roost.lab.inputs.text_file import read_text
 from roost.lab.machines import LabError
+from roost.lab.scenario.qsub import QsubJob, read_qsub
 from roost.lab.scenario.values import OWNER, TRUTHS, Scenario, Submitted
 
 #: Keys that name or contain a submit description.
-SOURCES: Final = ("submit", "description")
+SOURCES: Final = ("submit", "description", "qsub")
 JOB_KEYS: Final = (*TRUTHS, *SOURCES)
 #: What each job submits, by name; and the names of those that a description of several makes.
 Described = Mapping[str, Mapping[str, Any]]
@@ -69,20 +70,32 @@ class Template:
     #: The text of a submit description, with the name of its file; None for a job without one.
     text: str | None = None
     file: str = ""
+    #: Options of `qsub` that the text was made of; None for a job without them.
+    qsub: QsubJob | None = None
+
+    def names(self, job: str, count: int) -> tuple[str, ...]:
+        """What so many jobs of it that are submitted together are called."""
+        return names_of(job, count) if self.qsub is None else self.qsub.names(job)
 
     def jobs(
-        self, arguments: tuple[str, ...] = (), append: tuple[str, ...] = (), config: Config | None = None
+        self,
+        arguments: tuple[str, ...] = (),
+        append: tuple[str, ...] = (),
+        config: Config | None = None,
+        *,
+        in_cell: bool = True,
     ) -> list[Mapping[str, Any]]:
         """Its jobs; `arguments` and `append` are lines before and after those of a description, which is read under
-        `config`. Raises LabError.
+        `config`, for a pool with a cell or without one. Raises LabError.
         """
         if self.text is None:
             return [{**self.given, **self.truth}]
         owner = str(self.given.get("Owner", OWNER))
-        clusters = clusters_of(self.text, self.file, owner, arguments, append, config=config)
+        clusters = clusters_of(self.text, self.file, owner, arguments, append, config=config, in_cell=in_cell)
         if len(clusters) != 1 or not clusters[0]:
             raise LabError(f"{self.file}: a description makes one cluster of jobs; this one makes {len(clusters)}")
-        return [{**_attributes(ad, self.file), **self.given, **self.truth} for ad in clusters[0]]
+        asked = {} if self.qsub is None else self.qsub.attributes
+        return [{**_attributes(ad, self.file), **asked, **self.given, **self.truth} for ad in clusters[0]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,8 +108,10 @@ class Jobs:
     groups: Groups
 
 
-def read_jobs(tables: tuple[Table, ...]) -> Jobs:
-    """The jobs of the tables, a later one over an earlier of its name. Raises LabError."""
+def read_jobs(tables: tuple[Table, ...], *, in_cell: bool = False) -> Jobs:
+    """The jobs of the tables, a later one over an earlier of its name, for a pool with a cell or without one. Raises
+    LabError.
+    """
     templates: dict[str, Template] = {}
     described: dict[str, Mapping[str, Any]] = {}
     groups: dict[str, tuple[str, ...]] = {}
@@ -106,18 +121,17 @@ def read_jobs(tables: tuple[Table, ...]) -> Jobs:
             job = jobs.child(name, f"job {name!r}")
             templates[name] = _template(job)
             try:
-                made = templates[name].jobs()
+                made = templates[name].jobs(in_cell=in_cell)
             except LabError as error:
-                job.fail(
-                    f"the submit description cannot be used: {error}", "submit" if "submit" in job else "description"
-                )
+                source = next((key for key in SOURCES if key in job), None)
+                job.fail(f"the submit description cannot be used: {error}", source)
             for each in made:
                 if (universe := each.get("JobUniverse", 5)) in _NOT_RUN:
                     what = f"Roost runs no jobs of the {_NOT_RUN[universe]} universe ({universe})"
                     job.fail(what, "JobUniverse" if "JobUniverse" in job else None)
-                if asked := asks_a_cell(each):
+                if not in_cell and (asked := asks_a_cell(each)):
                     job.fail(NO_CELLS.format(asked), asked if asked in job else None)
-            groups[name] = names_of(name, len(made))
+            groups[name] = templates[name].names(name, len(made))
             described |= zip(groups[name], made, strict=True)
     return Jobs(templates=templates, described=described, groups=groups)
 
@@ -127,8 +141,8 @@ def configured(scenario: Scenario, config: Config) -> Scenario:
     found: dict[str, Mapping[str, Any]] = {}
     for name, template in scenario.templates.items():
         if template.text is not None:
-            made = template.jobs(config=config)
-            names = names_of(name, len(made))
+            made = template.jobs(config=config, in_cell=scenario.cell is not None)
+            names = template.names(name, len(made))
             if not scenario.described.keys() >= set(names):
                 raise LabError(f"{template.file}: how many jobs it makes must not depend on the configuration")
             found |= zip(names, made, strict=True)
@@ -157,8 +171,15 @@ def _template(job: Table) -> Template:
     if not isinstance(owner, str) or not owner:
         job.fail(f"Owner is the name of a user; found {owner!r}", "Owner")
     truth = _truth(job)
-    if all(key in job for key in SOURCES):
-        job.fail("name a submit description by submit, or write it by description, but not both", "submit")
+    if len(named := [key for key in SOURCES if key in job]) > 1:
+        job.fail("a job is described by one of submit, description and qsub", named[1])
+    if "qsub" in job:
+        try:
+            asked = read_qsub(job.text("qsub", ""), str(job.path[-1]))
+        except LabError as error:
+            job.fail(str(error), "qsub")
+        file = str(Path(job.file).with_name("qsub"))
+        return Template(given=given, truth=truth, text=asked.description, file=file, qsub=asked)
     if "description" in job:
         file = str(Path(job.file).with_name("description"))
         return Template(given=given, truth=truth, text=job.text("description", ""), file=file)

@@ -13,23 +13,26 @@ from typing import Any, Final
 
 from roost.base.records import replace
 from roost.config import Setting
+from roost.gridengine.instances import resolve
+from roost.lab.inputs.cell import read_cell_tables
 from roost.lab.inputs.tables import Table, read_toml
 from roost.lab.machines import Hardware
 from roost.lab.scenario.dags import read_dags
 from roost.lab.scenario.described import read_jobs
-from roost.lab.scenario.hooks import PLACE, read_hooks
+from roost.lab.scenario.hooks import PLACE, read_hooks, read_programs
 from roost.lab.scenario.steps import MachineSteps, Steps, read_steps
 from roost.lab.scenario.values import MACHINE, Scenario, ScenarioMachine
+from roost.sim.cell import CellPlan
 
 _DAYS: Final = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 
 FILE_KEYS: Final = (
-    "config", "policy", "settings", "machine", "machines", "hooks", "jobs", "dags", "begins", "idle", "cycle",
-    "scenario",
+    "config", "policy", "settings", "cell", "machine", "machines", "hooks", "programs", "jobs", "dags", "begins",
+    "idle", "cycle", "scenario",
 )  # fmt: skip
 SCENARIO_KEYS: Final = (
-    "name", "settings", "machine", "machines", "hooks", "jobs", "dags", "begins", "idle", "remote_idle", "cycle",
-    "steps",
+    "name", "settings", "cell", "machine", "machines", "hooks", "programs", "jobs", "dags", "begins", "idle",
+    "remote_idle", "cycle", "steps",
 )  # fmt: skip
 #: Sizes of a machine; whatever else its table has becomes an attribute of its ads.
 MACHINE_KEYS: Final = ("cpus", "memory", "disk")
@@ -49,7 +52,7 @@ def read_scenarios(path: Path) -> list[Scenario]:
     """The scenarios of a file. Raises LabError with place and remedy, OSError."""
     root = read_toml(path)
     root.known(FILE_KEYS)
-    if ("config" in root) == ("policy" in root):
+    if ("config" in root) == ("policy" in root) and ("config" in root or "cell" not in root):
         root.fail("name the policy either by config = [\"FILE\", …] or by policy = '''…'''")
     if not root.values.get("scenario"):
         root.fail("there is no [[scenario]] in it")
@@ -60,7 +63,7 @@ def read_scenarios(path: Path) -> list[Scenario]:
 
 def _scenarios(path: Path, root: Table) -> Iterator[Scenario]:
     configs = tuple(str(path.parent / each) for each in root.texts("config"))
-    policy = _policy(root) if "policy" in root else None
+    policy = _policy(root) if "policy" in root else None if configs else ""
     seen: dict[str, int] = {}
     for number, table in enumerate(root.children("scenario", ""), 1):
         name = table.text("name", f"scenario {number}")
@@ -71,10 +74,16 @@ def _scenarios(path: Path, root: Table) -> Iterator[Scenario]:
         seen[name] = table.line("name")
         if isinstance(table.values.get("steps"), list) and len(table.values["steps"]) > STEPS_MAX:
             table.fail(f"at most {STEPS_MAX} steps", "steps")
-        jobs = read_jobs((root, table))
+        cell = read_cell_tables((root, table), path.parent)
+        jobs = read_jobs((root, table), in_cell=cell is not None)
         dags = read_dags((root, table), jobs.templates)
-        machines, hooks = _machines(root, table), read_hooks((root, table))
-        steps = read_steps(table, Steps(jobs, {each.name: MachineSteps() for each in machines}, hooks, dags))
+        machines, hooks = _machines(root, table, cell), read_hooks((root, table))
+        programs = {} if cell is None else read_programs((root, table))
+        known = {**hooks, **programs}
+        steps = read_steps(
+            table,
+            Steps(jobs, {each.name: MachineSteps() for each in machines}, known, dags, in_cell=cell is not None),
+        )
         if not steps.expectations:
             table.fail(
                 'it expects nothing, so it cannot fail; add a step such as { at = "1h", expect = "Claimed/Busy" }'
@@ -91,10 +100,11 @@ def _scenarios(path: Path, root: Table) -> Iterator[Scenario]:
                 *table.settings("settings", "settings"),
                 *(Setting(name, f"{PLACE}/{name}") for name in hooks),
             ),
-            hooks=hooks,
+            hooks=known,
+            cell=cell,
             machines=tuple(_moved(each, steps.machines[each.name]) for each in machines),
             begins_s=_begins(begins),
-            cycle_s=max(1.0, (table if "cycle" in table else root).duration("cycle", 5.0)),
+            cycle_s=max(1.0, (table if "cycle" in table else root).duration("cycle", _cycle_s(cell))),
             jobs=tuple(steps.jobs),
             fetched=tuple(steps.fetched),
             dags=dags,
@@ -115,8 +125,29 @@ def _policy(root: Table) -> str:
     return "\n" * first + text
 
 
-def _machines(root: Table, table: Table) -> tuple[ScenarioMachine, ...]:
-    """The machines of a scenario, or the only one; a scenario's `machines` take the place of the file's."""
+def _cycle_s(cell: CellPlan | None) -> float:
+    """How often the pool matches at least: the `schedule_interval` of its cell."""
+    return 5.0 if cell is None else cell.cell.scheduler.schedule_interval.number
+
+
+def _hosts(cell: CellPlan | None, usual: tuple[Table, ...], idle_s: float, remote_s: float) -> list[ScenarioMachine]:
+    """The hosts of a cell as machines, each with a core for every slot of its queue instances."""
+    slots: dict[str, int] = {}
+    for one in () if cell is None else resolve(cell.cell):
+        slots[one.host] = slots.get(one.host, 0) + one.settings.slots
+    return [
+        ScenarioMachine(
+            name=host, hardware=_hardware(*usual, cpus=max(1, count)), idle_s=idle_s, remote_idle_s=remote_s
+        )
+        for host, count in slots.items()
+    ]
+
+
+def _machines(root: Table, table: Table, cell: CellPlan | None) -> tuple[ScenarioMachine, ...]:
+    """The machines of a scenario, or the only one; a scenario's `machines` take the place of the file's.
+
+    Where none is named, the hosts of a cell are its machines.
+    """
     usual = (root.child("machine", "machine"), table.child("machine", "machine"))
     idle_s = (table if "idle" in table else root).duration("idle", 7200.0)
     remote_s = table.duration("remote_idle", idle_s)
@@ -139,6 +170,7 @@ def _machines(root: Table, table: Table) -> tuple[ScenarioMachine, ...]:
                 remote_idle_s=each.duration("remote_idle", machine_idle_s if "idle" in each else remote_s),
             )
         )
+    found = found or _hosts(cell, usual, idle_s, remote_s)
     alone = ScenarioMachine(name=MACHINE, hardware=_hardware(*usual), idle_s=idle_s, remote_idle_s=remote_s)
     return tuple(found) or (alone,)
 
@@ -154,8 +186,8 @@ def _moved(machine: ScenarioMachine, steps: MachineSteps) -> ScenarioMachine:
     )
 
 
-def _hardware(*tables: Table) -> Hardware:
-    sizes = {"cpus": 1, "memory": 2048, "disk": 20_000_000}
+def _hardware(*tables: Table, cpus: int = 1) -> Hardware:
+    sizes = {"cpus": cpus, "memory": 2048, "disk": 20_000_000}
     attributes: dict[str, Any] = {}
     for each in tables:
         one_of_several = each.path[-2:-1] == ("machines",)

@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 from typing import Any, Final
 
+from roost.base.records import replace
 from roost.classad import ClassAd, ParseError, parse_expression
 from roost.lab.inputs.tables import Table
 from roost.model.starter import HookPoint
 from roost.sim.machine.scripts import USUAL_S, Script
 
 HOOK_KEYS: Final = ("takes", "status", "prints")
+PROGRAM_KEYS: Final = ("takes", "status", "qconf")
 #: The directory in which simulated machines have their programs.
 PLACE: Final = "/scenario"
 _PRINTING: Final = (HookPoint.PREPARE_EARLY, HookPoint.PREPARE)
@@ -26,6 +28,21 @@ def read_hooks(tables: tuple[Table, ...]) -> dict[str, Script]:
         hooks = table.child("hooks", "hooks")
         for name in hooks.values:
             found[name] = _script(hooks.child(name, f"hook {name}"), _point(hooks, name))
+    return found
+
+
+def read_programs(tables: tuple[Table, ...]) -> dict[str, Script]:
+    """The programs that a cell names, by the last part of their path. Raises LabError."""
+    found: dict[str, Script] = {}
+    for table in tables:
+        programs = table.child("programs", "programs")
+        for name in programs.values:
+            given = programs.child(name, f"program {name}")
+            given.known(PROGRAM_KEYS)
+            lines = given.texts("qconf") if "qconf" in given else ()
+            plain = {key: value for key, value in given.values.items() if key != "qconf"}
+            one = _script(Table(given.file, given.lines, given.path, plain, given.what), "")
+            found[name] = replace(one, qconf=lines, passes_on=bool(lines) and "status" not in given)
     return found
 
 

@@ -19,6 +19,7 @@ from roost.lab.machines import LabError, load_config, make_pattern
 from roost.lab.node_changes import NodeChange
 from roost.lab.policy_check import not_acted_on, refuse_unreadable
 from roost.lab.scenario.actions import do, slot_named
+from roost.lab.scenario.cell_view import CellView, job_misses, queue_misses
 from roost.lab.scenario.coverage import Coverage
 from roost.lab.scenario.dags import Flow, dag_misses, names_at_try
 from roost.lab.scenario.described import configured
@@ -158,6 +159,7 @@ class _Run:
             fetched=tuple(fetched),
             negotiator=pattern.negotiator,
             queue=pattern.queue,
+            cell=scenario.cell,
             told=True,
             scripts=scenario.hooks,
             beside=local_machine_plan(pattern.config, self.start) if scenario.runs_locally else None,
@@ -271,6 +273,7 @@ class _Run:
                 self.ids.get(action.job, ""),
                 self._reconfigure,
                 self.flows,
+                self.names,
                 now,
             )
         except LabError as error:
@@ -298,6 +301,7 @@ class _Run:
         for dag in each.dags:
             for expected, found_there in dag_misses(self.flows[dag.dag], dag.status, dag.exit_code, dag.nodes):
                 self._miss(each, expected, found_there)
+        self._look_at_cell(each, now)
         for hook, count in each.hooks:
             if count != (found := self.world.scripts.counts[hook]):
                 self._miss(each, f"{hook} ran {count} times", f"{hook} ran {found} times")
@@ -368,6 +372,21 @@ class _Run:
             self._miss(each, expected, found, why)
             # Once for all that was expected of it.
             why = ""
+
+    def _look_at_cell(self, each: Expectation, now: float) -> None:
+        if self.world.cell is None:
+            return
+        view = CellView(self.world, self.names, now)
+        for job in each.jobs:
+            if job.cell is not None:
+                for expected, found in job_misses(view, job.job, self.ids.get(job.job, ""), job.cell):
+                    self._miss(each, expected, found)
+        rows = view.instances() if each.queues else ()
+        for queue in each.queues:
+            for expected, found in queue_misses(rows, queue):
+                self._miss(each, expected, found)
+        if each.qstat is not None and each.qstat != (lines := view.lines()):
+            self._miss(each, " | ".join(each.qstat) or "no jobs", " | ".join(lines) or "no jobs")
 
     def _look_at_value(self, each: Expectation, name: str, wanted: Any, slot: Slot, inputs: Inputs) -> None:
         job = inputs.state.claim.job_ad

@@ -14,6 +14,7 @@ from roost.base.records import dataclass, field
 from roost.classad import ClassAd, ParseError, parse_expression
 from roost.lab.inputs.durations import shown
 from roost.lab.inputs.tables import Table
+from roost.lab.scenario.cell_steps import CELL_JOB_KEYS, check_qconf, check_qmod, of_job, of_queues, qstat
 from roost.lab.scenario.dags import NODE_STATES, STATUSES, ScenarioDag
 from roost.lab.scenario.described import Described, Jobs
 from roost.lab.scenario.jobs import LOGGED
@@ -28,11 +29,13 @@ _STATES: Final = frozenset(pair.state.value for pair in PAIRS)
 #: Where a job can be.
 PLACES: Final = ("idle", "running", "suspended", "completed", "held", "removed", "refused")
 #: Keys of a table that is expected; whatever else is in it is an expression.
-EXPECT_KEYS: Final = ("state", "for", "job", "jobs", "starter", "transition", "reason", "hooks", "dags", "against")
+EXPECT_KEYS: Final = (
+    "state", "for", "job", "jobs", "starter", "transition", "reason", "hooks", "dags", "against", "queues", "qstat",
+)  # fmt: skip
 #: Keys of a DAG that is expected.
 DAG_EXPECT_KEYS: Final = ("status", "exit", "nodes")
 #: Keys of a job that is expected; whatever else is in its table is an expression.
-JOB_EXPECT_KEYS: Final = ("status", "starts", "exits", "log")
+JOB_EXPECT_KEYS: Final = ("status", "starts", "exits", "log", *CELL_JOB_KEYS)
 _TRANSITIONS: Final = tuple(
     sorted({row.number for row in TRANSITIONS}, key=lambda number: (int(number.rstrip("abc")), number))
 )
@@ -44,7 +47,9 @@ _OF_MACHINES: Final = _OF_SLOTS | {
     "keys", "remote_keys", "load", "attributes", "drain", "cancel_drain", "shutdown", "restart", "reconfig",
 }  # fmt: skip
 #: Keys of an expectation that are not about a slot.
-_OF_QUEUE: Final = frozenset(("jobs", "hooks", "dags"))
+_OF_QUEUE: Final = frozenset(("jobs", "hooks", "dags", "queues", "qstat"))
+#: Keys of a step, of an expectation and of a job that is expected which only a pool with a cell knows.
+_OF_CELL: Final = frozenset(("qmod", "qconf", "user", "queues", "qstat", *CELL_JOB_KEYS))
 #: Attributes that the machine senses itself, and the key that moves them.
 _SENSED: Final = {
     "keyboardidle": "keys or remote_keys", "consoleidle": "keys", "loadavg": "load", "totalloadavg": "load",
@@ -69,6 +74,8 @@ class Steps:
     machines: dict[str, MachineSteps]
     hooks: Collection[str] = ()
     dags: Mapping[str, ScenarioDag] = field(default_factory=dict)
+    #: Whether the pool has a Grid Engine cell.
+    in_cell: bool = False
     jobs: list[Submitted] = field(default_factory=list)
     fetched: list[Submitted] = field(default_factory=list)
     actions: list[ScheduledAction] = field(default_factory=list)
@@ -109,6 +116,9 @@ def read_steps(scenario: Table, found: Steps) -> Steps:
         if "slot" in step and not _OF_SLOTS.intersection(doing):
             step.fail(f"slot is a number or a name; it belongs to one of {', '.join(sorted(_OF_SLOTS))}", "slot")
         _check_machine(found, step, doing)
+        _check_cell(found, step)
+        if "user" in step and not {"qmod", "qconf"}.intersection(doing):
+            step.fail("user says whose order it is; it belongs to qmod or qconf", "user")
         for key in doing:
             READERS[key](found, step, key, at_s)
     return found
@@ -125,6 +135,13 @@ def _check_machine(found: Steps, step: Table, doing: list[str]) -> None:
             step.fail(f"on is a machine; it belongs to one of {', '.join(sorted(_OF_MACHINES))}", "on")
     elif len(found.machines) > 1 and any(_needs_machine(step, key) for key in about):
         step.fail(f"there are several machines; name one with `on`: {names}", about[0])
+
+
+def _check_cell(found: Steps, table: Table, keys: Collection[str] = _OF_CELL) -> None:
+    """What only a cell knows is refused where there is none."""
+    named = None if found.in_cell else next((key for key in table.values if key in keys), None)
+    if named is not None:
+        table.fail(f"{named} is about a Grid Engine cell, and the pool has none; describe it in [cell]", named)
 
 
 def _needs_machine(step: Table, key: str) -> bool:
@@ -154,11 +171,33 @@ def _submit(found: Steps, step: Table, key: str, at_s: float) -> None:
         number = found.counts[name]
         jobs = found.jobs if key == "submit" else found.fetched
         members = found.known.groups[name]
+        after = _after(found, step, key, name)
         if key == "fetch" and len(members) > 1:
             step.fail(f"a hook brings one job at a time; the description of {name} makes {len(members)}", key)
         for proc, each in enumerate(members):
             named = each if number == 1 else f"{each}/{number}"
-            jobs.append(Submitted(at_s, named, found.described[each], proc))
+            jobs.append(Submitted(at_s, named, found.described[each], proc, after))
+
+
+def _after(found: Steps, step: Table, key: str, job: str) -> tuple[str, ...]:
+    """The jobs that have to leave before a job that is submitted now: of each that `-hold_jid` names the last."""
+    asked = found.known.templates[job].qsub
+    last: list[str] = []
+    for name in () if asked is None else asked.after:
+        there = [
+            each.name
+            for each in found.jobs
+            if name in (each.name, _group(each.name), _group(each.name).partition("/")[0])
+        ]
+        if not there:
+            step.fail(f"{job} waits for {name}, which has not been submitted before this step", key)
+        last.append(there[-1])
+    return tuple(last)
+
+
+def _called(job: str) -> tuple[str, ...]:
+    """By which names a job may be meant: its own, that of its submission, that of its description."""
+    return job, _group(job), job.partition("/")[0], _group(job).partition("/")[0]
 
 
 def _keys(found: Steps, step: Table, key: str, at_s: float) -> None:
@@ -264,6 +303,12 @@ def _reconfig(found: Steps, step: Table, key: str, at_s: float) -> None:
     found.actions.append(_action(step, key, at_s, settings=step.settings(key, step.what)))
 
 
+def _command(found: Steps, step: Table, key: str, at_s: float) -> None:
+    (check_qmod if key == "qmod" else check_qconf)(step, key)
+    user = step.text("user", "")
+    found.actions += [_action(step, key, at_s, how=line, user=user) for line in step.texts(key)]
+
+
 def _of_dag(found: Steps, step: Table, key: str, at_s: float) -> None:
     name = step.text(key, "")
     if name not in found.dags:
@@ -312,11 +357,16 @@ def _expect(found: Steps, step: Table, key: str, at_s: float) -> None:
         hooks=_hooks(table, step, key, found),
         against=table.text("against", "") or None,
         values=_values(table, step, key),
+        queues=of_queues(table, step.what),
+        qstat=qstat(table),
     )
+    _check_cell(found, table, ("queues", "qstat"))
     if pair is None and "for" in table:
         step.fail("for is how long the slot has to stay in a state; name it by state", key)
-    if not any(name in table for name in ("state", "job", "transition", "reason", "starter")) and not (
-        expected.jobs or expected.dags or expected.hooks or expected.values
+    if (
+        not any(name in table for name in ("state", "job", "transition", "reason", "starter"))
+        and not (expected.jobs or expected.dags or expected.hooks or expected.values or expected.queues)
+        and expected.qstat is None
     ):
         step.fail('it expects nothing, so it cannot fail; say what has to be, such as expect = "Claimed/Busy"', key)
     found.expectations.append(expected)
@@ -392,6 +442,7 @@ def _job(given: Table, name: str, step: Table, key: str, found: Steps) -> JobExp
     if place is not None and place not in PLACES:
         step.fail(f"a job is in one of the places {', '.join(PLACES)}; found {place!r} for {name}", key)
     table = Table(step.file, step.lines, (*step.path, key, "jobs", name), values, step.what)
+    _check_cell(found, table, CELL_JOB_KEYS)
     log = table.texts("log") if "log" in table else None
     for event in log or ():
         if event not in LOGGED.values():
@@ -403,6 +454,7 @@ def _job(given: Table, name: str, step: Table, key: str, found: Steps) -> JobExp
         exits=_count(table, "exits"),
         log=log,
         values=_values(table, step, key, JOB_EXPECT_KEYS),
+        cell=of_job(table),
     )
 
 
@@ -447,6 +499,8 @@ READERS: Final[Mapping[str, Callable[[Steps, Table, str, float], None]]] = {
     "queue": _how,
     "dag": _of_dag,
     "remove_dag": _of_dag,
+    "qmod": _command,
+    "qconf": _command,
     "expect": _expect,
 }
-STEP_KEYS: Final = ("at", "on", "slot", "for", *READERS)
+STEP_KEYS: Final = ("at", "on", "slot", "for", "user", *READERS)

@@ -15,7 +15,9 @@ from roost.classad import ClassAd
 from roost.config import Setting
 from roost.lab.machines import Hardware, LabError
 from roost.lab.scenario.sensors import ScenarioSensors
+from roost.model.cell_requests import PREDECESSORS
 from roost.schedd.local import UNIVERSES
+from roost.sim.cell import CellPlan
 from roost.sim.inputs.owners import OwnerTrace
 from roost.sim.inputs.workload import Job, Truth, make_job
 from roost.sim.machine.scripts import Script
@@ -44,6 +46,37 @@ class JobExpectation:
     log: tuple[str, ...] | None = None
     #: Attribute or expression, asked of its ad, to the value that it has to have.
     values: tuple[tuple[str, Any], ...] = ()
+    #: In Grid Engine's words; None where it does not matter.
+    cell: CellJobExpectation | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CellJobExpectation:
+    """What has to be of a job in a pool with a cell; None where something does not matter."""
+
+    #: Letters of `qstat`; "" for a job that has left.
+    state: str | None = None
+    #: The queue instances that it has, each with ``=SLOTS`` where it has several slots; empty for none.
+    queues: tuple[str, ...] | None = None
+    #: Letters of what holds it.
+    hold: str | None = None
+    #: The code `failed` of its last run.
+    failed: int | None = None
+    #: Sentences among the reasons why it waits; empty: there must be none.
+    reasons: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueueExpectation:
+    """What has to be of a queue instance; None where something does not matter."""
+
+    queue: str
+    #: Letters of `qstat -f`, in any order.
+    state: str | None = None
+    #: Slots in use.
+    used: int | None = None
+    #: Parts of the reasons why it takes no jobs.
+    reasons: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,6 +121,9 @@ class Expectation:
     hooks: tuple[tuple[str, int], ...] = ()
     #: Policy expression to the value that it has to have.
     values: tuple[tuple[str, Any], ...] = ()
+    queues: tuple[QueueExpectation, ...] = ()
+    #: The jobs that are there, a line each: name, state, queue instance, slots, task; None where they do not matter.
+    qstat: tuple[str, ...] | None = None
 
 
 class Order(StrEnum):
@@ -111,6 +147,8 @@ class Order(StrEnum):
     QUEUE = "queue"
     DAG = "dag"
     REMOVE_DAG = "remove_dag"
+    QMOD = "qmod"
+    QCONF = "qconf"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,6 +169,8 @@ class ScheduledAction:
     attributes: ClassAd | None = None
     #: Knobs that change.
     settings: tuple[Setting, ...] = ()
+    #: Whose order it is; "" for an administrator.
+    user: str = ""
     #: START while draining, and what comes after it; "" for what is usual.
     start: str = ""
     then: str = ""
@@ -174,6 +214,8 @@ class Submitted(NamedTuple):
     described: Mapping[str, Any]
     #: Its place among the jobs that are submitted together, as one cluster.
     proc: int = 0
+    #: The jobs that have to leave first (`-hold_jid`).
+    after: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -188,6 +230,8 @@ class Scenario:
     policy: str | None
     #: Knobs set after that.
     settings: tuple[Setting, ...] = ()
+    #: The Grid Engine cell of the pool; None where there is none.
+    cell: CellPlan | None = None
     machines: tuple[ScenarioMachine, ...] = (ScenarioMachine(),)
     #: Hooks, prologs and epilogs by the names of their knobs.
     hooks: Mapping[str, Script] = field(default_factory=dict)
@@ -242,10 +286,15 @@ class Scenario:
 
 
 def _jobs(found: tuple[Submitted, ...], start: float, first: int) -> list[Job]:
-    number, jobs = first - 1, []
+    number, jobs, numbers = first - 1, [], dict[str, int]()
     for each in found:
         number += not each.proc
-        jobs.append(job_of(each.described, number, start + each.at_s, _kind(each.described), each.proc))
+        numbers[each.name] = number
+        described = each.described
+        if each.after:
+            after = dict.fromkeys(str(numbers[name]) for name in each.after)
+            described = {**described, PREDECESSORS: ",".join(after)}
+        jobs.append(job_of(described, number, start + each.at_s, _kind(each.described), each.proc))
     return jobs
 
 

@@ -26,6 +26,8 @@ from roost.sim.engine import RANK_STARTER
 from roost.sim.forecast.starter_quiescence import asked_for, poll_matters_at, report_matters_at
 from roost.sim.inputs.workload import Job
 from roost.sim.machine.process import End, Process
+from roost.starter.queue_environment import task_of
+from roost.starter.scripts import expanded
 from roost.starter.states import State
 
 if TYPE_CHECKING:
@@ -118,9 +120,8 @@ class Run:
                     printed = script.prints if point in _CHANGES else None
                     ended = ev.HookEnded(point=point, status=status, printed=printed)
                     self._later(script.takes_s, ended, now)
-            case ef.RunScript(point=around, command=command):
-                script, status = self.machine.watcher.scripts.run(command)
-                self._later(script.takes_s, ev.ScriptEnded(point=around, status=status), now)
+            case ef.RunScript():
+                self._run_script(effect, now)
             case ef.TransferInput():
                 self._move("input", truth.input_s, ev.InputTransferred(), now)
             case ef.TransferCheckpoint(run=run):
@@ -144,6 +145,36 @@ class Run:
                 self.reported = attributes
                 if self.machine.watcher.measures(self.process.job):
                     self.machine.queue_link.measured(self.slot, self.starter, attributes, now)
+
+    def _run_script(self, effect: ef.RunScript, now: float) -> None:
+        watcher = self.machine.watcher
+        script, status = watcher.scripts.run(effect.command)
+        if not script.qconf:
+            self._later(script.takes_s, ev.ScriptEnded(point=effect.point, status=status), now)
+            return
+        self._work += 1
+        number, values = self._work, self._script_values()
+        user = effect.command.split("/")[0].rpartition("@")[0] or values["job_owner"]
+
+        def done(then: float) -> None:
+            if number == self._work:
+                ended = [
+                    watcher.qconf(" ".join(expanded(tuple(line.split()), values)), user, then) for line in script.qconf
+                ]
+                self.tell(ev.ScriptEnded(point=effect.point, status=ended[-1] if script.passes_on else status), then)
+
+        self.engine.at(now + script.takes_s, done)
+
+    def _script_values(self) -> dict[str, str]:
+        """The pseudo-variables of programs around a job that mean something here."""
+        context, job_ad = self.starter.state.launch.context, self.starter.state.job_ad
+        return {
+            "host": self.machine.plan.name if context is None else context.host,
+            "queue": self.slot.plan.name.partition("@")[0] if context is None else context.queue,
+            "job_id": str(job_ad.eval("ClusterId")),
+            "ja_task_id": task_of(job_ad).number,
+            "job_owner": str(job_ad.eval("Owner")),
+        }
 
     def _move(self, what: str, seconds: float, event: ev.StarterEvent, now: float) -> None:
         """Files are moved; the queue hears when that begins and ends, if it takes time or event logs are read."""

@@ -26,10 +26,20 @@ class Script:
     statuses: tuple[int, ...] = (0,)
     #: Attributes that it prints.
     prints: ClassAd | None = None
+    #: Options of `qconf` that it runs at its end, one command each, with pseudo-variables such as `$host`.
+    qconf: tuple[str, ...] = ()
+    #: Its exit status is that of the last of these commands.
+    passes_on: bool = False
 
     def status(self, before: int) -> int:
         """How it ends when it has run so many times before."""
         return self.statuses[min(before, len(self.statuses) - 1)]
+
+
+def name_of(command: str) -> str:
+    """The last part of the path of a command ``[user@]path arguments``."""
+    words = command.split()
+    return words[0].rpartition("/")[2] if words else ""
 
 
 _USUAL: Final = Script()
@@ -44,8 +54,7 @@ class Scripts:
 
     def run(self, command: str) -> tuple[Script, int]:
         """A program begins, by its path and arguments: what it is, and the status with which it ends."""
-        words = command.split()
-        name = words[0].rpartition("/")[2] if words else ""
+        name = name_of(command)
         script = self._described.get(name, _USUAL)
         before, self.counts[name] = self.counts[name], self.counts[name] + 1
         return script, script.status(before)

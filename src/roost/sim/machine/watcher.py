@@ -70,6 +70,9 @@ class Watcher(Protocol):
     def fetched(self, job_ad: ClassAd, accepted: bool) -> None:
         """What became of fetched work."""
 
+    def qconf(self, line: str, user: str, now: float) -> int:
+        """A program around a job runs `qconf` as a user; its exit status."""
+
     def reconfigured(self, machine: Machine) -> None:
         """A machine has read its configuration anew."""
 

@@ -28,7 +28,7 @@ from roost.schedd.identifiers import JobId
 from roost.schedd.job_policy import SystemPolicy
 from roost.schedd.status import ON_MACHINE, JobStatus
 from roost.sim.bus import TRIP_S_MAX, Bus
-from roost.sim.cell import NoSuchQueue, SimulatedCell
+from roost.sim.cell import OPERATOR, NoSuchQueue, SimulatedCell
 from roost.sim.engine import Engine
 from roost.sim.forecast.starter_quiescence import reported_in
 from roost.sim.inputs.workload import Job
@@ -44,8 +44,6 @@ from roost.sim.record import Recorder
 #: What the queue is called, and the domain of its users where the configuration names none.
 NAME: Final = "sim"
 DEFAULT: Final = QueueSettings(name=NAME, uid_domain=NAME)
-#: The user who gives the orders of a scenario or a fault run: a superuser.
-OPERATOR: Final = "operator"
 
 #: Within which time machines answer, s; and say that they will not run a job on a claim that has just become free.
 ANSWERED_S: Final = 4 * TRIP_S_MAX
@@ -205,6 +203,9 @@ class Queue:
                 self.ids[job.name], self.names[name] = name, job.name
         sources = tuple(Source(jobs, logs=self.told) for jobs in clusters)
         self._submitting = clusters
+        if self.cell is not None and (why := self.cell.refusal(sources, first.owner)):
+            self._replied(ef.Reply(to=first.name, ok=False, text=why), now)
+            return
         self.feed(ev.Submitted(clusters=sources, owner=first.owner, reply_to=first.name))
         for source in sources:
             self.clock.submitted(source)

@@ -70,8 +70,6 @@ NOT_PERMITTED: Final = "not-permitted"
 _ASKED: Final = frozenset(fold(name) for name in ASKED)
 _NAME: Final = fold(NAME)
 _PRIORITY: Final = fold("JobPrio")
-#: What is wrong with a submission, told at once.
-_COMPLAINTS_MAX: Final = 5
 
 
 class NoSuchQueue(Exception):
@@ -137,9 +135,11 @@ class CellAnswers:
         kept = await self._present()
         if not kept.revision:
             return _no_cell(_names(clusters))
-        found = await asyncio.to_thread(_complaints, await self._reader(), clusters)
-        if not found and any(map(_is_raised, clusters)) and not await self.operates(sender):
-            found = ["job rejected: positive submission priority requires operator privileges"]
+        from roost.gridengine.pool.admission import RAISED, complaints, is_raised
+
+        found = await asyncio.to_thread(complaints, await self._reader(), clusters)
+        if not found and any(map(is_raised, clusters)) and not await self.operates(sender):
+            found = [RAISED]
         return _denied(found)
 
     async def edit_refusal(self, given: ClassAd) -> Answer | None:
@@ -272,37 +272,26 @@ class CellAnswers:
 
     async def change_instances(self, asked: ChangeInstances, sender: str) -> Answer:
         """Disable, enable, suspend, resume or clear queue instances."""
-        from roost.gridengine.pool.instance_states import after, first_letters, may_change, named
+        from roost.gridengine.pool.instance_states import changed
 
         async with self._one_at_a_time:
             kept, cell, now = await self._present(), await self.read_cell(), self._daemon.clock.now()
-            action, user = InstanceAction(asked.action), sender.partition("@")[0]
-            free = sender in self._daemon.settings.superusers
-            states: dict[str, GivenState] = {}
-            rows: list[ChangedInstance] = []
-            errors = self._daemon.queue.claim_table.errors
-            for name, instance in named(cell, asked.names):
-                if instance is None:
-                    rows.append(ChangedInstance(name=name, outcome="unknown"))
-                elif not free and not may_change(cell, user, instance):
-                    rows.append(ChangedInstance(name=instance.name, outcome="denied"))
-                elif action is InstanceAction.CLEAR:
-                    rows.append(
-                        ChangedInstance(name=instance.name, outcome="changed" if instance.name in errors else "already")
-                    )
-                else:
-                    given = kept.states.get(instance.name)
-                    before = first_letters(instance) if given is None else given.letters
-                    letters = after(before, action)
-                    rows.append(
-                        ChangedInstance(name=instance.name, outcome="changed" if letters != before else "already")
-                    )
-                    if letters != before:
-                        states[instance.name] = GivenState(letters, now, sender)
-            cleared = [row.name for row in rows if row.outcome == "changed"] if action is InstanceAction.CLEAR else []
+            action = InstanceAction(asked.action)
+            done = changed(
+                cell,
+                action,
+                asked.names,
+                given={name: given.letters for name, given in kept.states.items()},
+                errors=self._daemon.queue.claim_table.errors,
+                user=sender.partition("@")[0],
+                free=sender in self._daemon.settings.superusers,
+            )
+            rows = [ChangedInstance(name=name, outcome=outcome) for name, outcome in done.outcomes]
+            states = {name: GivenState(letters, now, sender) for name, letters in done.letters.items()}
+            cleared = done.cleared
             if cleared:
                 # The event has a record of its own.
-                self._daemon.feed(ErrorsCleared(instances=tuple(cleared), actor=sender))
+                self._daemon.feed(ErrorsCleared(instances=cleared, actor=sender))
                 await self._daemon.kept()
             record = None if cleared else record_of_states(action, rows, sender, now)
             if record is not None:
@@ -435,12 +424,6 @@ def _asks(cluster: ClusterPlan) -> bool:
     return not _ASKED.isdisjoint(cluster.common.cells) or not _ASKED.isdisjoint(cluster.varying)
 
 
-def _is_raised(cluster: ClusterPlan) -> bool:
-    """Whether a job of `qsub` has a priority that only operators may give."""
-    priority = cluster.common.cells.get(_PRIORITY)
-    return _NAME in cluster.common.cells and isinstance(priority, int | float) and priority > 0
-
-
 def _is_own(cluster: Cluster | None, sender: str) -> bool:
     """Whether a cluster was submitted by `qsub`, by this user."""
     return cluster is not None and cluster.owner == sender and _NAME in cluster.ad.cells
@@ -450,25 +433,6 @@ def _names(clusters: Sequence[ClusterPlan]) -> list[str]:
     """The attributes that ask for something, as they are spelled."""
     found = {key for one in clusters for key in (*one.common.cells, *one.varying)}
     return [name for name in ASKED if fold(name) in found]
-
-
-def _complaints(reader: Reader, clusters: Sequence[ClusterPlan]) -> list[str]:
-    """What is wrong with the requests of the jobs of clusters."""
-    found: dict[str, None] = {}
-    for cluster in clusters:
-        apart = not _ASKED.isdisjoint(cluster.varying)
-        seen: set[tuple[str, ...]] = set()
-        for index in range(cluster.count if apart else 1):
-            ad = cluster.common.copy()
-            for name, value in cluster.differences(index).items() if apart else ():
-                ad.put(name, value)
-            asked = tuple(str(ad.get(name, "")) for name in ASKED)
-            if asked not in seen:
-                seen.add(asked)
-                found.update(dict.fromkeys(reader.complaints(ad)))
-            if len(found) >= _COMPLAINTS_MAX:
-                return list(found)
-    return list(found)
 
 
 def _changed(files: Any, asked: ChangeCell) -> tuple[dict[str, str], tuple[Change, ...], frozenset[str]] | Answer:
