@@ -25,7 +25,8 @@ SHOWN: Final = (
     "JobCurrentStartExecutingDate", "NumJobStarts", "HoldReasonCode", "HoldReason", "JobPrio",
     "RemoteHost", cell.NAME, cell.TASKS, cell.TASK, cell.HELD, cell.NOT_BEFORE, cell.PROJECT,
     cell.RESOURCES, cell.SOFT_RESOURCES, cell.QUEUES, cell.SOFT_QUEUES, "JobBatchName", cell.PREDECESSORS,
-    cell.PREDECESSORS_ASKED, cell.RERUN, cell.PARALLEL, cell.MASTER_QUEUES,
+    cell.PREDECESSORS_ASKED, cell.RERUN, cell.PARALLEL, cell.MASTER_QUEUES, cell.DEADLINE,
+    cell.ARRAY_PREDECESSORS, cell.ARRAY_PREDECESSORS_ASKED,
 )  # fmt: skip
 _INSTANCE: Final = re.compile(r'Instance\s*=\s*"((?:[^"\\]|\\.)*)"', re.IGNORECASE)
 _ENVIRONMENT: Final = re.compile(r'\bEnvironment\s*=\s*"([^"]*)"', re.IGNORECASE)
@@ -54,7 +55,7 @@ class Task:
     started: int
     #: The queue instance that it runs in; "" while it waits.
     instance: str
-    #: Holds: letters of `HOLDS`, and j for other jobs that have to leave first.
+    #: Holds: letters of `ALL_HOLDS`, and j for other jobs that have to leave first.
     holds: str
     ad: Mapping[str, Any]
     #: Slots by queue instance, the master's first; empty while it waits.
@@ -84,7 +85,12 @@ class Task:
     @property
     def after(self) -> tuple[int, ...]:
         """The jobs that have to leave before it starts."""
-        return tuple(int(word) for word in str(self.ad.get(cell.PREDECESSORS) or "").split(",") if word)
+        return _numbers(self.ad.get(cell.PREDECESSORS))
+
+    @property
+    def arrays_after(self) -> tuple[int, ...]:
+        """The arrays of which tasks have to leave before it starts."""
+        return _numbers(self.ad.get(cell.ARRAY_PREDECESSORS))
 
     @property
     def is_error(self) -> bool:
@@ -95,6 +101,10 @@ class Task:
     def order(self) -> tuple[int, int, int]:
         """Its place among tasks of the same priority."""
         return self.submitted, self.job, self.number
+
+
+def _numbers(listed: Any) -> tuple[int, ...]:
+    return tuple(int(word) for word in str(listed or "").split(",") if word)
 
 
 def tasks_of(rows: Iterable[Mapping[str, Any]]) -> list[Task]:

@@ -57,10 +57,27 @@ NOT_BEFORE: Final = "CellNotBefore"
 #: `-hold_jid`: the numbers of the jobs that have to leave first, separated by commas, and the words that named them.
 PREDECESSORS: Final = "CellPredecessors"
 PREDECESSORS_ASKED: Final = "CellPredecessorsAsked"
+#: `-R y`, TRUE: the run keeps what the job needs where it cannot start.
+RESERVE: Final = "CellReserve"
+#: `-js`: the functional share of the job among others; `-ot`: tickets that an operator gave it.
+SHARE: Final = "CellShare"
+OVERRIDE_TICKETS: Final = "CellOverrideTickets"
+#: `-dl`: when the job has to run at the latest, epoch s.
+DEADLINE: Final = "CellDeadline"
+#: What only the order and the bookings of a run depend on.
+RANKED: Final = (RESERVE, SHARE, OVERRIDE_TICKETS, DEADLINE)
+#: The list of the users who may give jobs deadlines.
+DEADLINE_USERS: Final = "deadlineusers"
+#: `-hold_jid_ad`: the arrays whose tasks have to leave first, in the same two forms.
+ARRAY_PREDECESSORS: Final = "CellArrayPredecessors"
+ARRAY_PREDECESSORS_ASKED: Final = "CellArrayPredecessorsAsked"
 #: Holds of a job on hold, some of the letters of `HOLDS`; the job is on hold until none is left.
 HELD: Final = "CellHolds"
 #: Of the user, of an operator, of the system, which managers set.
 HOLDS: Final = "uos"
+#: That of a task that waits for one of another array, and all of them.
+ARRAY_HOLD: Final = "a"
+ALL_HOLDS: Final = HOLDS + ARRAY_HOLD
 #: ``CellFailed`` of a job that was killed at a limit of its queue instance.
 LIMIT_EXCEEDED: Final = 37
 #: What of the cell suspends the job of a slot, in the slot's ad: a list of `Suspender`, and the same in sentences.

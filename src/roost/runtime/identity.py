@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import socket
+from functools import lru_cache
+from typing import Final
 
 
 def host_name() -> str:
@@ -32,3 +34,19 @@ def user_name() -> str:
         return pwd.getpwuid(os.getuid()).pw_name
     except KeyError:
         return str(os.getuid())
+
+
+#: Users whose groups are remembered.
+_GROUPS_KEPT: Final = 4096
+
+
+@lru_cache(maxsize=_GROUPS_KEPT)
+def groups_of(user: str) -> tuple[str, ...]:
+    """The primary group of a user on this machine, as `qsub` gives it to a job; none for a user that is not known."""
+    import grp
+    import pwd
+
+    try:
+        return (grp.getgrgid(pwd.getpwnam(user).pw_gid).gr_name,)
+    except KeyError:
+        return ()

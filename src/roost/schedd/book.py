@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 from roost.classad import ClassAd, Expr
 from roost.classad.ad import MISSING
 from roost.classad.values import UNDEFINED, fold
-from roost.model.cell_requests import PREDECESSORS
+from roost.model.cell_requests import ARRAY_PREDECESSORS, NAME, PREDECESSORS
 from roost.schedd.identifiers import JobId
 from roost.schedd.idle import Autoclusters, IdleGroup
 from roost.schedd.local import is_local
@@ -68,6 +68,13 @@ class JobSource(Protocol):
         """All of it as JSON."""
 
 
+_NAME: Final = fold(NAME)
+_PREDECESSORS: Final = fold(PREDECESSORS)
+_ARRAYS: Final = fold(ARRAY_PREDECESSORS)
+#: Attributes, folded, that are about all jobs of a cluster, also where they are changed in a job's own ad.
+BINDING: Final = ("jobmaterializelimit", _PREDECESSORS, _ARRAYS)
+
+
 class Job:
     """A job to which something has happened, or is about to."""
 
@@ -112,8 +119,8 @@ class Job:
 class Cluster:
     """Jobs submitted together."""
 
-    __slots__ = ("ad", "after", "at_once_max", "count", "fresh", "gone", "groups", "jobs", "number", "others", "owner",
-                 "plan", "statuses", "submitted_at", "submitter", "told")  # fmt: skip
+    __slots__ = ("ad", "after", "array_after", "at_once_max", "count", "fresh", "gone", "groups", "jobs", "number",
+                 "others", "owner", "plan", "statuses", "submitted_at", "submitter", "told")  # fmt: skip
 
     def __init__(
         self, number: int, ad: ClassAd, plan: JobSource | None, *, count: int, owner: str, submitted_at: int
@@ -127,7 +134,9 @@ class Cluster:
         #: max_materialize: most jobs that run, are held or end at the same time; None for any number.
         self.at_once_max = _limit(ad.cell("jobmaterializelimit"))
         #: Earlier clusters that have to leave before one of its jobs may start.
-        self.after = _predecessors(ad.cell(fold(PREDECESSORS)), number)
+        self.after = tuple(each for each in _predecessors(ad.cell(_PREDECESSORS), number) if each < number)
+        #: Clusters whose tasks have to leave before the same tasks of this one may start.
+        self.array_after = tuple(each for each in _predecessors(ad.cell(_ARRAYS), number) if each < number)
         #: In whose name its jobs compete, but for those in `others`.
         self.submitter = submitter_of(ad)
         self.others: dict[int, str] = {}
@@ -144,6 +153,26 @@ class Cluster:
     def status(self, proc: int) -> JobStatus:
         """What a job is doing."""
         return STATUSES[self.statuses[proc]] if 0 <= proc < self.count else JobStatus.GONE
+
+    def bind(self, own: ClassAd) -> bool:
+        """Take what the own ad of one of its jobs says that is about all of them; whether it says anything."""
+        said = [name for name in BINDING if name in own.cells]
+        for name in said:
+            match name:
+                case "jobmaterializelimit":
+                    self.at_once_max = _limit(own.cells[name])
+                case _ if name == _PREDECESSORS:
+                    self.after = _predecessors(own.cells[name], self.number)
+                case _:
+                    self.array_after = _predecessors(own.cells[name], self.number)
+        for group in self.groups.values() if said else ():
+            group.unbounded = self.is_unbounded
+        return bool(said)
+
+    @property
+    def is_unbounded(self) -> bool:
+        """Whether how many of its jobs may have slots depends on no other jobs."""
+        return self.at_once_max is None and not self.after
 
     def waits_for(self, clusters: Mapping[int, Cluster]) -> tuple[int, ...]:
         """The clusters that have to leave first, and have not."""
@@ -181,10 +210,15 @@ class Cluster:
 
     @property
     def room(self) -> int:
-        """How many more of its jobs may have slots: max_materialize bounds those that wait for nothing else."""
+        """How many more of its jobs may have slots: max_materialize bounds those that wait for nothing else.
+
+        Of a job of `qsub`, tasks on hold do not count: ``-tc`` bounds those that run.
+        """
         if self.at_once_max is None:
             return self.count
         waiting = sum(group.count for group in self.groups.values())
+        if _NAME in self.ad.cells:
+            waiting += self.statuses.count(JobStatus.HELD)
         return max(0, self.at_once_max - (self.left - waiting))
 
     def submitted_ad(self, proc: int) -> ClassAd:
@@ -228,10 +262,10 @@ def _limit(cell: object) -> int | None:
 
 
 def _predecessors(cell: object, number: int) -> tuple[int, ...]:
-    """The numbers of earlier clusters in a list; what is not one is left out, so that none waits for itself."""
+    """The numbers of other clusters in a list; what is not one is left out, so that none waits for itself."""
     words = cell.split(",") if isinstance(cell, str) else ()
     found = (int(word) for word in map(str.strip, words) if word.isdecimal())
-    return tuple(dict.fromkeys(each for each in found if each < number))
+    return tuple(dict.fromkeys(each for each in found if each != number))
 
 
 def _priority(ad: ClassAd) -> int:
@@ -293,6 +327,8 @@ class Book:
         self.clusters: dict[int, Cluster] = {}
         #: Numbers of clusters that others wait for, or have waited for.
         self.awaited: set[int] = set()
+        #: Number of an array to those of the arrays whose tasks wait for its tasks, or have waited.
+        self.array_followers: dict[int, set[int]] = {}
         self.next_cluster = 1
         self.autoclusters = Autoclusters()
         #: Submitter to the groups that have, or lately had, idle jobs, in the order in which they are offered; apart
@@ -333,7 +369,13 @@ class Book:
     def add(self, cluster: Cluster) -> None:
         """A cluster is in the queue."""
         self.clusters[cluster.number] = cluster
+        self.follow(cluster)
+
+    def follow(self, cluster: Cluster) -> None:
+        """Note what a cluster waits for."""
         self.awaited.update(cluster.after)
+        for number in cluster.array_after:
+            self.array_followers.setdefault(number, set()).add(cluster.number)
 
     def forget(self, number: int) -> bool:
         """A cluster is no longer in the queue; whether others may have waited for that."""
@@ -346,6 +388,7 @@ class Book:
             each.pop(number, None)
         awaited = number in self.awaited
         self.awaited.discard(number)
+        self.array_followers.pop(number, None)
         return awaited
 
     # -- who is idle ---------------------------------------------------------------------------------
@@ -419,7 +462,7 @@ class Book:
                 submitter=submitter_of(ad),
                 local=is_local(ad),
                 submitted_at=cluster.submitted_at,
-                unbounded=cluster.at_once_max is None and not cluster.after,
+                unbounded=cluster.is_unbounded,
             )
         return group
 

@@ -12,14 +12,15 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from roost.base.records import dataclass
-from roost.classad import Expr, ParseError, Syntax, parse_expression
+from roost.classad import ClassAd, Expr, ParseError, Syntax, parse_expression
 from roost.classad.ad import MISSING
 from roost.classad.values import fold
 from roost.model.audit import AuditKind, Effect
-from roost.model.cell_requests import HELD, HOLDS
+from roost.model.cell_requests import ALL_HOLDS, ARRAY_HOLD, ARRAY_PREDECESSORS, HELD, HOLDS
 from roost.model.codes import HoldCode, VacateCode
+from roost.schedd import array_holds
 from roost.schedd.admission import JOB_CHARS_MAX, size_of
-from roost.schedd.book import GROUPS, NAME_CHARS_MAX, Book, Following, Job, not_plain, submitter_of
+from roost.schedd.book import BINDING, GROUPS, NAME_CHARS_MAX, Book, Cluster, Following, Job, not_plain, submitter_of
 from roost.schedd.cell_accounting import account_deleted
 from roost.schedd.claim_table import ClaimTable
 from roost.schedd.crontab import KEYS
@@ -144,11 +145,11 @@ def _release(work: Work, job: Job, event: Acted) -> str:
     if isinstance(letters, str):
         if held.isdisjoint(letters):
             return _DONE
-        left = "".join(letter for letter in HOLDS if letter in held - set(letters))
+        left = "".join(letter for letter in ALL_HOLDS if letter in held - (set(letters) & set(HOLDS)))
         if left or job.ad.get("HoldReasonCode") not in _OF_USERS:
             _hold_by(work, job, left)
             return ""
-    elif held - {"u"} and not event.superuser:
+    elif held - {"u", ARRAY_HOLD} and not event.superuser:
         return _DENIED
     release(work, job, On.RELEASE_COMMAND, event.reason or f"via roost release (by user {event.user})")
     return ""
@@ -157,7 +158,8 @@ def _release(work: Work, job: Job, event: Acted) -> str:
 def _hold(work: Work, claim_table: ClaimTable, job: Job, event: Acted) -> str:
     letters = event.attributes.get(HELD)
     if job.status is JobStatus.HELD and isinstance(letters, str):
-        _hold_by(work, job, "".join(letter for letter in HOLDS if letter in holds_of(job) + letters))
+        wanted = {*holds_of(job), *(letter for letter in letters if letter in HOLDS)}
+        _hold_by(work, job, "".join(letter for letter in ALL_HOLDS if letter in wanted))
         return ""
     if isinstance(letters, str) and job.status is not JobStatus.IDLE:
         return _WRONG
@@ -341,6 +343,8 @@ def _edit(work: Work, job: Job, change: _Change) -> str:
     if change.chars > _LARGE and size_of(job.ad) + size_of(job.cluster.ad) + change.chars > JOB_CHARS_MAX:
         return "too-large"
     names = change.names
+    if not names.isdisjoint(BINDING) and (why := _unbound(work.book, job, change)):
+        return why
     waits = job.status is JobStatus.IDLE and job.cluster.is_idle(job.id.proc)
     for name, key, cell, shown in change.cells:
         before = job.ad.cell(key)
@@ -358,7 +362,21 @@ def _edit(work: Work, job: Job, change: _Change) -> str:
         # The change may take it to another place in the order.
         work.book.edited_idle(job, names)
         work.offer()
+    if not names.isdisjoint(BINDING) and job.cluster.bind(job.ad):
+        work.book.follow(job.cluster)
+        work.offer()
+        array_holds.look(work, job.cluster, job.id.proc)
     return ""
+
+
+def _unbound(book: Book, job: Job, change: _Change) -> str:
+    """Why the jobs of a cluster may not wait for what they are to wait for; "" if they may."""
+    own = Cluster(job.id.cluster, ClassAd(), None, count=0, owner="", submitted_at=0)
+    own.bind(ClassAd({name: cell for name, _, cell, _ in change.cells if not isinstance(cell, Expr)}))
+    if fold(ARRAY_PREDECESSORS) in change.names and (why := array_holds.refusal(book, job.ad, own.array_after)):
+        return why
+    other = array_holds.dependency_cycle(book, own.number, (*own.after, *own.array_after))
+    return "" if other is None else f"would generate a dependency cycle with job {other}"
 
 
 def _shown(cell: object) -> str:

@@ -38,7 +38,7 @@ COUNTED: Final = frozenset(map(fold, COUNTERS))
 
 _IDENTITY: Final = _folded("ClusterId ProcId Owner User OsUser QDate GlobalJobId SubmitRequestId TotalSubmitProcs")
 #: What a job is.
-IMMUTABLE: Final = _IDENTITY | _folded("CellPredecessors MyType TargetType JobStatus JobUniverse")
+IMMUTABLE: Final = _IDENTITY | _folded("MyType TargetType JobStatus JobUniverse")
 _HOLD: Final = _folded("CellHolds HoldReason HoldReasonCode HoldReasonSubCode")
 #: What has happened to a job that has not been held.
 _HAPPENED: Final = frozenset(map(fold, (*ZEROES, *ZERO_SECONDS))) | _folded(

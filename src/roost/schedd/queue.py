@@ -16,9 +16,10 @@ from typing import Any, Final, assert_never
 from roost.base.changed import maker
 from roost.base.records import dataclass
 from roost.classad import ClassAd
+from roost.model.cell_requests import ARRAY_PREDECESSORS
 from roost.model.digests import digest
 from roost.model.pool_policy import KEPT_OUT
-from roost.schedd import commands, gangs, periodic, recurring, run_news, runs
+from roost.schedd import array_holds, commands, gangs, periodic, recurring, run_news, runs
 from roost.schedd.admission import NotAdmitted, check_description, check_groups, check_priority, check_size
 from roost.schedd.book import Book, Cluster, JobSource, held_at_submit, submitter_of
 from roost.schedd.cell_errors import clear_errors
@@ -146,6 +147,8 @@ class Queue:
         attributes.chain_to(job.ad.chained)
         job.ad = attributes
         cluster.statuses[change.job.proc] = change.status
+        if cluster.bind(attributes):
+            self.book.follow(cluster)
 
     # -- steps ---------------------------------------------------------------------------------------
 
@@ -164,6 +167,8 @@ class Queue:
         settings = self.claim_table.settings
         work = Work(self.book, now, settings.in_force, settings.zone, settings.user_maps)
         self._handle(work, event)
+        if work.gone:
+            array_holds.tasks_left(work)
         if work.unplanned:
             recurring.hold_unplanned(work)
         if self.book.noops:
@@ -260,6 +265,7 @@ class Queue:
         data = []
         for cluster, warnings in admitted:
             self._take(work, cluster)
+            array_holds.submitted(work, cluster)
             row: dict[str, Any] = {"cluster": cluster.number, "jobs": cluster.count}
             data.append(row | {"warnings": warnings} if warnings else row)
         place_some(work)
@@ -282,6 +288,8 @@ class Queue:
                     remedy = "Submit them in fewer groups, or after other jobs have ended."
                     raise NotAdmitted("AccountingGroup", text, remedy)
                 check_priority(cluster)
+                if refused := array_holds.refusal(self.book, cluster.ad, cluster.array_after):
+                    raise NotAdmitted(ARRAY_PREDECESSORS, refused)
                 found.append((cluster, rules.check(cluster, work.world)))
         return found
 

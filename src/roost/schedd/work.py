@@ -52,7 +52,8 @@ class Work:
 
     __slots__ = (
         "_dirty", "_in_force", "_left", "_logs", "_offer", "_offer_later", "_rulings", "_told", "_world", "book",
-        "changes", "dropped", "effects", "left", "now", "request", "transitions", "unplanned", "user_maps", "zone",
+        "changes", "dropped", "effects", "gone", "left", "now", "request", "transitions", "unplanned", "user_maps",
+        "zone",
     )  # fmt: skip
 
     def __init__(
@@ -72,6 +73,8 @@ class Work:
         self._dirty: dict[JobId, Job] = {}
         #: Clusters that jobs have left.
         self._left: dict[int, Cluster] = {}
+        #: Jobs that have left: cluster, first and last.
+        self.gone: list[tuple[Cluster, int, int]] = []
         #: Clusters of whose submission logs were told.
         self._told: dict[int, Cluster] = {}
         #: (path, owner) to texts.
@@ -204,6 +207,7 @@ class Work:
         self._dirty.pop(job.id, None)
         self.changes.append(DropJob(job=job.id))
         self._left[cluster.number] = cluster
+        self.gone.append((cluster, job.id.proc, job.id.proc))
         if cluster.at_once_max is not None:
             # Another one may have its slot.
             self.offer()
@@ -218,6 +222,7 @@ class Work:
         for proc in range(first, last + 1):
             cluster.gone.add(proc)
         self._left[cluster.number] = cluster
+        self.gone.append((cluster, first, last))
         if cluster.at_once_max is not None:
             self.offer()
 

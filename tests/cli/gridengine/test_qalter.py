@@ -96,7 +96,6 @@ def test_what_cannot_be_done_is_refused(desk: Desk) -> None:
         ("-N nn 99999", 1, 'denied: job "99999" does not exist\n', ""),
         ("-u nobody -N xx", 1, "The job * of user(s) nobody does not exist\n", ""),
         ("-terse JOB", 5, "", "Unknown option -terse\n"),
-        ("-hold_jid 5 JOB", 2, "", "qalter: -hold_jid is not possible in a Roost pool"),
     ):
         done = desk("qalter", *options.replace("JOB", str(job)).split(), status=status)
         assert (done.out, done.err.startswith(err)) == (out, True), (options, done)

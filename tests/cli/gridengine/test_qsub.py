@@ -139,7 +139,13 @@ def test_stronger_places_win_and_lists_are_put_together(desk: Desk) -> None:
          'qsub: Numerical value invalid!\nThe initial portion of string "x" contains no decimal number\n'),
         (("-pe", "make", "0"), 1,
          'Unable to run job: "job" rejected: pe range must be greater than zero\nExiting.\n'),
-        (("-R", "y"), USAGE, "qsub: -R y is not possible in a Roost pool: it makes no reservations; leave it out\n"),
+        (("-R", "z"), BAD_VALUE, 'qsub: invalid option argument "-R z"\n'),
+        (("-js", "-3"), BAD_VALUE, "qsub: invalid jobshare, must be an unsigned integer\n"),
+        (("-tc", "x"), BAD_VALUE,
+         'qsub: invalid task concurrency number "x".  Must be an integer greater or equal to 0.\n'),
+        (("-ot", "5"), USAGE, 'qsub: invalid option argument "-ot"\n'),
+        (("-dl", "x"), BAD_VALUE,
+         '\nInvalid format of date/hour-minute field.\nqsub: Wrong date/time format "x" specified to -dl option\n'),
     ],
 )  # fmt: skip
 def test_what_cannot_be_is_refused_in_grid_engines_words(

@@ -167,11 +167,12 @@ def attributes_of(asked: Asked) -> dict[str, str | int | bool | None]:
     return {
         cell.SHELL: chosen(texts["S"], "S") if "S" in texts else None,
         cell.NOT_BEFORE: date_time(texts["a"]) if "a" in texts else None,
+        cell.DEADLINE: date_time(texts["dl"], "dl") if "dl" in texts else None,
         **requests_of(asked),
     }
 
 
-def date_time(text: str) -> int:
+def date_time(text: str, option: str = "a", command: str = "qsub") -> int:
     """The instant of ``[[CC]YY]MMDDhhmm[.SS]`` in local time, epoch s. Raises Failure."""
     digits, dot, seconds = text.partition(".")
     form = {8: "%m%d%H%M", 10: "%y%m%d%H%M", 12: "%Y%m%d%H%M"}.get(len(digits))
@@ -182,5 +183,5 @@ def date_time(text: str) -> int:
         year_form = "%Y" if year else ""
         return int(time.mktime(time.strptime(year + digits + (seconds or "00"), year_form + form + "%S")))
     except ValueError:
-        problem = f'qsub: Wrong date/time format "{text}" specified to -a option'
+        problem = f'{command}: Wrong date/time format "{text}" specified to -{option} option'
         raise Failure(f"\nInvalid format of date/hour-minute field.\n{problem}", BAD_VALUE) from None

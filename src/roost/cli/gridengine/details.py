@@ -82,6 +82,8 @@ def _lines(pool: Pool, tasks: Sequence[Task]) -> Iterator[tuple[str, object]]:
     if ad.get(cell.SCRIPT) is not None:
         yield "exec_file", f"job_scripts/{first.job}"
     yield "submission_time", time.ctime(first.submitted)
+    if ad.get(cell.DEADLINE) is not None:
+        yield "deadline", time.ctime(_number(ad, cell.DEADLINE))
     yield "owner", first.owner
     yield from _account(first.owner)
     yield from ((called, environment[name]) for name, called in _ORIGIN.items() if environment.get(name))
@@ -94,6 +96,8 @@ def _lines(pool: Pool, tasks: Sequence[Task]) -> Iterator[tuple[str, object]]:
         yield "stderr_path_list", told(str(ad.get(cell.ERROR_PATHS)))
     if ad.get(cell.MERGES) is True:
         yield "merge", "y"
+    if ad.get(cell.RESERVE) is True:
+        yield "reserve", "y"
     yield from _given(ad, {"hard resource_list": cell.RESOURCES, "soft resource_list": cell.SOFT_RESOURCES})
     host = environment.get("SGE_O_HOST", "")
     yield "mail_list", ad.get(cell.MAIL_LIST) or f"{first.owner}@{host}".rstrip("@")
@@ -104,7 +108,7 @@ def _lines(pool: Pool, tasks: Sequence[Task]) -> Iterator[tuple[str, object]]:
             yield called, told(str(ad.get(name)))
     if _number(ad, "JobPrio"):
         yield "priority", ad.get("JobPrio")
-    yield "jobshare", 0
+    yield "jobshare", int(_number(ad, cell.SHARE))
     yield from _given(
         ad, {"hard_queue_list": cell.QUEUES, "soft_queue_list": cell.SOFT_QUEUES, "restart": cell.RERUN,
              "project": cell.PROJECT}
@@ -125,6 +129,8 @@ def _lines(pool: Pool, tasks: Sequence[Task]) -> Iterator[tuple[str, object]]:
         yield "job-array tasks", "{}-{}:{}".format(*first.tasks)
     if _number(ad, "JobMaterializeLimit"):
         yield "maximum concurrency", ad.get("JobMaterializeLimit")
+    if _number(ad, cell.OVERRIDE_TICKETS):
+        yield "oticket", int(_number(ad, cell.OVERRIDE_TICKETS))
     yield "binding", "NONE"
     types = ["binary"] * (ad.get(cell.SCRIPT) is None) + ["immediate"] * (ad.get(cell.IMMEDIATE) is True)
     yield "job_type", ",".join(types) or "NONE"
@@ -134,18 +140,22 @@ def _relatives(pool: Pool, task: Task) -> Iterator[tuple[str, object]]:
     """The jobs that it waits for, and those that wait for it."""
     if task.ad.get(cell.PREDECESSORS_ASKED):
         yield "jid_predecessor_list (req)", task.ad[cell.PREDECESSORS_ASKED]
-    if task.after:
-        jobs = tuple(map(str, task.after))
-        present = {int(row["ClusterId"]) for row in pool.ask(queue.Query(jobs=jobs, projection=("ClusterId",)))}
-        if left := [str(number) for number in task.after if number in present]:
-            yield "jid_predecessor_list", ",".join(left)
-    waiting = pool.ask(queue.Query(constraint=f"{cell.PREDECESSORS} isnt undefined", projection=_RELATED))
-    found = {int(row["ClusterId"]): str(row[cell.PREDECESSORS]).split(",") for row in waiting}
-    if followers := [str(number) for number, after in sorted(found.items()) if str(task.job) in after]:
-        yield "jid_successor_list", ",".join(followers)
+    for name, called in ((cell.PREDECESSORS, "jid"), (cell.ARRAY_PREDECESSORS, "ja_ad")):
+        if left := present(pool, task.after if called == "jid" else task.arrays_after):
+            yield f"{called}_predecessor_list", left
+        waiting = pool.ask(queue.Query(constraint=f"{name} isnt undefined", projection=("ClusterId", name)))
+        found = {int(row["ClusterId"]): str(row[name]).split(",") for row in waiting}
+        if followers := [str(number) for number, after in sorted(found.items()) if str(task.job) in after]:
+            yield f"{called}_successor_list", ",".join(followers)
 
 
-_RELATED: Final = ("ClusterId", cell.PREDECESSORS)
+def present(pool: Pool, jobs: Sequence[int]) -> str:
+    """Those of some jobs that are in the queue, as a list."""
+    if not jobs:
+        return ""
+    rows = pool.ask(queue.Query(jobs=tuple(map(str, jobs)), projection=("ClusterId",)))
+    there = {int(row["ClusterId"]) for row in rows}
+    return ",".join(str(number) for number in jobs if number in there)
 
 
 def _given(ad: ClassAd, names: Mapping[str, str]) -> Iterator[tuple[str, object]]:

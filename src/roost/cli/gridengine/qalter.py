@@ -14,6 +14,7 @@ from roost.cli.gridengine.acting import hold_job, of_users
 from roost.cli.gridengine.asking import ask
 from roost.cli.gridengine.choosing import Named, named, tasks_named
 from roost.cli.gridengine.description import attributes_of, directory_of, environment_of
+from roost.cli.gridengine.following import FOLLOWED, jobs_named
 from roost.cli.gridengine.object_names import check_account, check_name
 from roost.cli.gridengine.paths import Streams
 from roost.cli.pool import Refused
@@ -31,23 +32,21 @@ if TYPE_CHECKING:
     from roost.cli.pool import Pool
 
 _TAKEN: Final = (
-    "a", "A", "cwd", "e", "hard", "i", "j", "l", "M", "m", "masterq", "N", "o", "P", "p", "pe", "q", "r", "S", "soft",
-    "v", "V", "wd", "ac", "dc", "sc", "binding", "c", "ckpt", "dl", "hold_jid_ad", "js", "notify", "ot",
+    "a", "A", "cwd", "dl", "e", "hard", "hold_jid", "hold_jid_ad", "i", "j", "js", "l", "M", "m", "masterq", "N", "o",
+    "P", "p", "pe", "q", "R", "r", "S", "soft", "tc", "v", "V", "w", "wd", "ac", "dc", "sc", "binding", "c", "ckpt",
+    "notify",
 )  # fmt: skip
-_NOT_YET: Final = "Roost does not act on it yet; leave it out"
 OPTIONS: Final = (
     *(option for option in OF_QSUB if option.name in _TAKEN),
     Option("h", "set holds (u, o, s), take them away (U, O, S), or all of them (n)", "hold_list"),
     Option("u", "all jobs of these users", "user_list"),
-    Option("hold_jid", "start when these jobs have left", "job_identifier_list", _NOT_YET),
-    Option("R", "reserve what the job needs", "y[es]|n[o]", _NOT_YET),
-    Option("tc", "number of tasks that run at once", "max_running_tasks", _NOT_YET),
-    Option("w", "verify that a queue would take the job", "e|w|n|v|p", _NOT_YET),
+    Option("ot", "override tickets of the job; operators may give them", "override_tickets"),
 )
 _POSITIONAL: Final = "job_task_list"
 #: The message for each option, in the order in which Grid Engine prints them.
 _TOLD: Final = (
-    ("a", "start time"), ("A", "account"), ("cwd", "working directory"), ("wd", "working directory"),
+    ("a", "start time"), ("dl", "deadline time"), ("R", "reservation behaviour"), ("tc", "task concurrency"),
+    ("A", "account"), ("cwd", "working directory"), ("wd", "working directory"),
     ("e", "stderr path list"), ("j", "output merge behaviour"), ("l", "hard resource list"),
     ("soft l", "soft resource list"), ("m", "mail options"), ("M", "mail list"), ("N", "job name"),
     ("i", "stdin path list"), ("o", "stdout path list"), ("P", "project"), ("pe", "parallel environment"),
@@ -55,6 +54,8 @@ _TOLD: Final = (
     ("masterq", "master hard queue list"), ("r", "restart behaviour"), ("S", "shell list"),
     ("v", "environment"), ("V", "environment"),
 )  # fmt: skip
+#: Attributes with numbers.
+_NUMBERS: Final = (cell.SHARE, cell.OVERRIDE_TICKETS)
 #: Options by which the files of streams change.
 _OF_STREAMS: Final = frozenset(("o", "e", "i", "j", "N", "cwd", "wd"))
 #: Option to the attributes that it gives.
@@ -63,13 +64,16 @@ _ATTRIBUTES: Final = {
     "e": (cell.ERROR_PATHS,), "i": (cell.INPUT_PATHS,), "j": (cell.MERGES,), "l": (cell.RESOURCES,),
     "soft l": (cell.SOFT_RESOURCES,), "M": (cell.MAIL_LIST,), "o": (cell.OUTPUT_PATHS,), "P": (cell.PROJECT,),
     "pe": (cell.PARALLEL,), "q": (cell.QUEUES,), "soft q": (cell.SOFT_QUEUES,), "masterq": (cell.MASTER_QUEUES,),
-    "r": (cell.RERUN,), "S": (cell.SHELL,),
+    "r": (cell.RERUN,), "S": (cell.SHELL,), "R": (cell.RESERVE,), "js": (cell.SHARE,), "ot": (cell.OVERRIDE_TICKETS,),
+    "dl": (cell.DEADLINE,),
 }  # fmt: skip
 #: Of a job, to work out the files of its streams.
 _SHOWN: Final = (
     "ClusterId", "ProcId", "Iwd", cell.NAME, cell.TASKS, cell.OUTPUT_PATHS, cell.ERROR_PATHS, cell.INPUT_PATHS,
-    cell.MERGES, cell.PARALLEL, cell.RERUN, cell.NOT_BEFORE,
+    cell.MERGES, cell.PARALLEL, cell.RERUN, cell.NOT_BEFORE, "Owner",
 )  # fmt: skip
+_FOUND: Final = "verification: found suitable queue(s)"
+_NONE_FOUND: Final = "verification: no suitable queues"
 #: Tasks whose files are changed one by one.
 TASKS_MAX: Final = 1000
 #: Exit statuses.
@@ -127,6 +131,8 @@ class _Change:
         self._asked = asked
         self._options = options
         self._holds = holds
+        #: Option to the jobs that the present job is to wait for.
+        self._followed: dict[str, tuple[int, ...]] = {}
         if not set(holds) <= set("nuosUOS"):
             raise Failure(f'qalter: Unknown hold list "{holds}" specified to -h option', BAD_VALUE)
         for option, check in (("N", check_name), ("A", check_account)):
@@ -174,8 +180,22 @@ class _Change:
         rows = pool.ask(queue.Query(jobs=(str(number),), projection=_SHOWN))
         if not rows:
             return 0
-        say = sys.stdout.write
+        say, owner = sys.stdout.write, str(rows[0].get("Owner", ""))
+        if "tc" in self._options and cell.TASKS not in rows[0]:
+            say('invalid option argument "task concurrency"\n')
+            return FAILED
+        self._followed = {
+            option: tuple(
+                each
+                for each in jobs_named(pool, self._asked.texts[option], option, "qalter", owner=owner)
+                if each != number
+            )
+            for option in FOLLOWED
+            if option in self._options
+        }
         try:
+            if "w" in self._options and not self._verify(pool, number):
+                return FAILED if self._asked.texts["w"] == "e" else 0
             refused = ""
             for jobs, attributes in self._edits(number, rows):
                 answer = pool.ask(queue.Act(action="edit", jobs=jobs, attributes=attributes, reason="qalter"))
@@ -183,36 +203,80 @@ class _Change:
         except Refused as refusal:
             say(f"{_words(refusal.answer.text or str(refusal))}\n")
             return FAILED
+        if "dependency cycle" in refused:
+            say(f"job {number} dependency change {refused}\n")
+            return FAILED
+        if "hold_jid_ad" in refused:
+            say(f"{refused}\n")
+            return FAILED
         if refused == "permission-denied":
             say(f'denied: "{pool.user}" must be at least owner of job {number} to change job attributes\n')
             return FAILED
         if refused:
             say(f"denied: job {number} is not changed: {refused}\n")
             return FAILED
-        for line in self._told(pool, number):
-            say(f"{line}\n")
+        say("".join(f"{line}\n" for line in self._told(pool, number)))
         return 0
+
+    def _verify(self, pool: Pool, number: int) -> bool:
+        """Verify a job as it would be, and tell; whether it is to be changed."""
+        word = self._asked.texts.get("w", "n")
+        if word == "n":
+            return True
+        from roost.cli.gridengine.verifying import why_not
+        from roost.wire.ads import ad_from
+
+        (row,) = pool.ask(queue.Query(jobs=(str(number),), limit=1))
+        ad = ad_from(row)
+        for name, value in self._changed(row).items():
+            ad[name] = value
+        why, say = why_not(pool, ad, as_it_is=word == "p"), sys.stdout.write
+        if word in ("v", "p"):
+            lines = [_FOUND] if why is None else [*(f"Job {number} {each}" for each in why), _NONE_FOUND]
+            say("".join(f"{line}\n" for line in lines))
+            return False
+        if why is not None:
+            say("error: no suitable queues\n" if word == "e" else "warning: no suitable queues\n")
+        return why is None or word == "w"
 
     def _told(self, pool: Pool, number: int) -> Iterator[str]:
         from roost.runtime.identity import host_name
 
         if "p" in self._options:
             yield f"{pool.user}@{host_name()} sets scheduling priority of job {number} to {self._asked.priority}"
+        for option, words in (("js", "job share"), ("ot", "override tickets")):
+            if option in self._options:
+                yield f"{pool.user}@{host_name()} sets {words} of job {number} to {int(self._asked.texts[option])}"
         for option, words in _TOLD:
             if option in self._options:
                 yield f"modified {words} of job {number}"
+        for option, words in (("hold_jid", "hold list"), ("hold_jid_ad", "hold array list")):
+            if option in self._options:
+                yield f"modified job id {words} of job {number}"
+                yield f"   blocking jobs: {','.join(map(str, self._followed[option])) or 'NONE'}"
+                yield "   exited jobs:   NONE"
 
     def _edits(self, number: int, rows: Sequence[Any]) -> Iterator[tuple[tuple[str, ...], dict[str, Any]]]:
         """Jobs of the queue, and the attributes that they get."""
-        asked, row = self._asked, rows[0]
+        attributes = self._changed(rows[0])
+        yield from self._by_task(number, rows, attributes)
+
+    def _changed(self, row: Any) -> dict[str, Any]:
+        """What all tasks of a job get."""
+        asked = self._asked
         given = attributes_of(asked)
         attributes: dict[str, Any] = {}
         for option in self._options:
             for name in _ATTRIBUTES.get(option, ()):
                 value = given[name]
-                attributes[name] = "" if value is None else value
+                attributes[name] = (0 if name in _NUMBERS else "") if value is None else value
         if "p" in self._options:
             attributes["JobPrio"] = asked.priority
+        if "tc" in self._options:
+            attributes["JobMaterializeLimit"] = int(asked.texts["tc"])
+        for option, numbers in self._followed.items():
+            name, written = FOLLOWED[option]
+            attributes |= {name: ",".join(map(str, numbers)), written: asked.texts[option]}
         if "N" in self._options:
             attributes[cell.NAME] = asked.texts["N"]
         if not {"v", "V"}.isdisjoint(self._options):
@@ -224,6 +288,12 @@ class _Change:
         if "masterq" in self._options and cell.PARALLEL not in attributes:
             # They are looked at together.
             attributes[cell.PARALLEL] = row.get(cell.PARALLEL) or ""
+        return attributes
+
+    def _by_task(
+        self, number: int, rows: Sequence[Any], attributes: dict[str, Any]
+    ) -> Iterator[tuple[tuple[str, ...], dict[str, Any]]]:
+        """The same, with the files of the streams of each task."""
         if _OF_STREAMS.isdisjoint(self._options):
             yield (str(number),), attributes
             return

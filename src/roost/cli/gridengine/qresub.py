@@ -29,6 +29,8 @@ _COPIED: Final = (
     cell.ACCOUNT, cell.OUTPUT_PATHS, cell.ERROR_PATHS, cell.INPUT_PATHS, cell.MERGES, cell.DIRECTORY, cell.MAIL_LIST,
     cell.RERUN, cell.NOT_BEFORE, cell.RESOURCES, cell.SOFT_RESOURCES, cell.QUEUES, cell.SOFT_QUEUES, cell.PROJECT,
     cell.PARALLEL, cell.MASTER_QUEUES, cell.TASKS, cell.PREDECESSORS, cell.PREDECESSORS_ASKED,
+    cell.ARRAY_PREDECESSORS, cell.ARRAY_PREDECESSORS_ASKED,
+    cell.RESERVE, cell.SHARE, cell.DEADLINE,
 )  # fmt: skip
 #: Exit statuses.
 _REFUSED: Final = 4

@@ -14,7 +14,6 @@ from roost.cli.pool import Refused
 from roost.gridengine.commands.errors import USAGE, Failure, rejected
 from roost.gridengine.commands.options import Given, taken
 from roost.gridengine.commands.qsub import OPTIONS, Asked
-from roost.model import cell_requests as cell
 from roost.wire.requests import queue
 
 if TYPE_CHECKING:
@@ -100,20 +99,21 @@ def _read(given: list[Given], rest: list[str]) -> tuple[Asked, Work]:
     return asked, Work(script, "", tuple(rest[1:]))
 
 
-def follow(pool: Pool, plan: ClusterPlan, text: str) -> None:
-    """Have a job wait for the jobs that a list names now; those that are not in the queue are not waited for."""
-    from roost.cli.gridengine.choosing import named, tasks_named
+def follow(pool: Pool, plan: ClusterPlan, asked: Asked) -> None:
+    """Have a job wait for the jobs that lists name now; those that are not in the queue are not waited for."""
+    from roost.cli.gridengine.following import FOLLOWED, jobs_named
 
-    found = tasks_named(pool, named([text], "qsub"), owners=[pool.user])
-    numbers = sorted({task.job for tasks in found for task in tasks})
-    plan.common[cell.PREDECESSORS_ASKED] = text
-    if numbers:
-        plan.common[cell.PREDECESSORS] = ",".join(map(str, numbers))
+    for option, (name, written) in FOLLOWED.items():
+        text = asked.texts.get(option)
+        if text is None:
+            continue
+        plan.common[written] = text
+        if numbers := jobs_named(pool, text, option, "qsub"):
+            plan.common[name] = ",".join(map(str, numbers))
 
 
 def _submit(pool: Pool, asked: Asked, name: str, plan: ClusterPlan) -> int:
-    if asked.texts.get("hold_jid"):
-        follow(pool, plan, asked.texts["hold_jid"])
+    follow(pool, plan, asked)
     if (verify := asked.texts.get("w", "n")) != "n":
         from roost.cli.gridengine.verifying import verified
 

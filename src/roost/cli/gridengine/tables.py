@@ -82,7 +82,8 @@ def line(listed: Listed, look: Look, instance: str = "") -> str:
         case "urg":
             sums = (given.resources + given.waiting + given.deadline, given.resources, given.waiting, given.deadline)
             figures = " ".join(f"{each:8.0f}" for each in sums)
-            parts = f"{given.urgency_share:.5f} {figures} {who}{when}{'':<20}"
+            due = date(float(task.ad[cell.DEADLINE])) if task.ad.get(cell.DEADLINE) else ""
+            parts = f"{given.urgency_share:.5f} {figures} {who}{when}{due:<20}"
         case _:
             parts = who + when
     text = f"{first}{parts}{queue}{task.grants.get(instance, task.slots):>5} {listed.numbers or ' ' * 7}\n"
@@ -108,6 +109,13 @@ def _requests(task: Task) -> Iterator[str]:
         yield f"       Master task hard requested queues: {', '.join(str(ad[cell.MASTER_QUEUES]).split(','))}\n"
     if ad.get(cell.PREDECESSORS_ASKED):
         yield f"       Predecessor Jobs (request): {', '.join(str(ad[cell.PREDECESSORS_ASKED]).split(','))}\n"
+    for title, name in (
+        ("Jobs", cell.PREDECESSORS),
+        ("Array Jobs (request)", cell.ARRAY_PREDECESSORS_ASKED),
+        ("Array Jobs", cell.ARRAY_PREDECESSORS),
+    ):
+        if ad.get(name):
+            yield f"       Predecessor {title}: {', '.join(str(ad[name]).split(','))}\n"
     yield "       Binding:          NONE\n"
 
 

@@ -31,7 +31,9 @@ def verified(pool: Pool, plan: ClusterPlan, word: str) -> bool:
     """Verify a job as `-w` wants it, and tell; whether it is to be submitted. Raises Failure."""
     if word == "n":
         return True
-    why = _why_not(pool, plan.common, as_it_is=word == "p")
+    common = plan.common.copy()
+    common["Owner"] = pool.user
+    why = why_not(pool, common, as_it_is=word == "p")
     if word in ("v", "p"):
         if why is not None:
             lines = [*why, f"verification: {_NONE}", "Exiting."]
@@ -45,8 +47,8 @@ def verified(pool: Pool, plan: ClusterPlan, word: str) -> bool:
     return True
 
 
-def _why_not(pool: Pool, common: ClassAd, *, as_it_is: bool) -> tuple[str, ...] | None:
-    """Why no queue instance would take a job; None if one would. Raises Failure."""
+def why_not(pool: Pool, ad: ClassAd, *, as_it_is: bool) -> tuple[str, ...] | None:
+    """Why no queue instance would take a job by its ad; None if one would. Raises Failure."""
     from roost.gridengine.cell import read_cell
     from roost.gridengine.instances import resolve
     from roost.gridengine.pool.requests import Reader
@@ -54,8 +56,6 @@ def _why_not(pool: Pool, common: ClassAd, *, as_it_is: bool) -> tuple[str, ...] 
     from roost.gridengine.scheduling import PendingJob, Snapshot, run
 
     cell, now = read_cell(cell_files(pool)), time.time()
-    ad = common.copy()
-    ad["Owner"] = pool.user
     reader = Reader(cell, _groups)
     complaint = next(reader.complaints(ad), None)
     if complaint is not None:

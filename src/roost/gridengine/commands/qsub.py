@@ -25,12 +25,15 @@ OPTIONS: Final = (
     Option("C", 'prefix of options in the script; "" for none', "directive_prefix"),
     Option("clear", "forget the options of request files"),
     Option("cwd", "run in the present directory"),
+    Option("dl", "when the job has to run, [[CC]YY]MMDDhhmm[.SS]; for users of the list deadlineusers", "date_time"),
     Option("e", "file for standard error", "path_list"),
     Option("h", "submit on hold (user hold)"),
     Option("hard", "requests that follow must be met"),
     Option("hold_jid", "start when these jobs have left; names mean your own jobs", "job_identifier_list"),
+    Option("hold_jid_ad", "start each task when those tasks of other arrays have left", "job_identifier_list"),
     Option("i", "file for standard input", "file_list"),
     Option("j", "write standard error to the file of standard output", "y[es]|n[o]"),
+    Option("js", "functional share of the job among others, from 0 on", "job_share"),
     Option("l", "request resources", "resource_list"),
     Option("M", "addresses for mail; the pool sends none", "mail_list"),
     Option("masterq", "request queues for the master task of a parallel job", "wc_queue_list"),
@@ -42,7 +45,7 @@ OPTIONS: Final = (
     Option("p", "priority, -1023 to 1024; operators may give a positive one", "priority"),
     Option("pe", "parallel environment and slots, n[-[m]]|[-]m,...", "pe_name slot_range"),
     Option("q", "request queues", "wc_queue_list"),
-    Option("R", "only n is possible: no reservation", "y[es]|n[o]"),
+    Option("R", "y: keep what the job needs for it, so that smaller jobs do not pass it for ever", "y[es]|n[o]"),
     Option("r", "n: do not start the job a second time if its machine fails", "y[es]|n[o]"),
     Option("S", "the shell that runs the job", "path_list"),
     Option("shell", "n: with -b y, execute the command without a shell", "y[es]|n[o]"),
@@ -61,15 +64,16 @@ OPTIONS: Final = (
     Option("binding", "processor binding", "binding_instance", _NOT_YET),
     Option("c", "when to checkpoint", "ckpt_selector", _NOT_YET),
     Option("ckpt", "checkpointing environment", "ckpt_name", _NOT_YET),
-    Option("dl", "deadline", "date_time", _NOT_YET),
-    Option("hold_jid_ad", "wait for other arrays task by task", "job_identifier_list", _NOT_YET),
-    Option("js", "share of the share tree", "job_share", _NOT_YET),
     Option("jsv", "job submission verifier", "jsv_url", _NOT_YET),
     Option("notify", "warn the job before it is suspended or killed", "", _NOT_YET),
-    Option("ot", "override tickets", "tickets", _NOT_YET),
     Option("verify", "print the job and submit nothing", "", _NOT_YET),
 )  # fmt: skip
 
+#: Options by which a job waits, so that it is not immediate.
+_WAITS: Final = ("h", "a", "hold_jid", "hold_jid_ad", "tc")
+#: Options that take a number from 0 on, with what messages call it.
+_NUMBERS: Final = {"js": "jobshare", "ot": "override tickets"}
+_NUMBER_MAX: Final = 2**32 - 1
 _TASKS: Final = re.compile(r"(\d+)(?:-(\d+)(?::(-?\d+))?)?\Z")
 _RANGE: Final = re.compile(r"\d+(-\d*)?\Z|-\d+\Z")
 _MAIL: Final = re.compile(r"[beasn]+\Z")
@@ -147,17 +151,19 @@ class Asked:
         verify = self.texts.get("w", "n")
         if verify not in ("e", "w", "n", "v", "p"):
             raise Failure(f'qsub: invalid option argument "-w {verify}"', BAD_VALUE)
-        for given, wanted, why in (("-R y", not self.yes.get("R"), "it makes no reservations"),):
-            if not wanted:
-                raise Failure(f"qsub: {given} is not possible in a Roost pool: {why}; leave it out", USAGE)
-        waits = [f"-{name}" for name in ("h", "a", "hold_jid", "tc") if name in self.flags or name in self.texts]
+        waits = [f"-{name}" for name in _WAITS if name in self.flags or name in self.texts]
         if self.yes.get("now") and waits:
             raise Failure(
                 f"qsub: -now y is not possible with {' and '.join(waits)}: an immediate job cannot wait", USAGE
             )
         most = self.texts.get("tc")
         if most is not None and not most.isdecimal():
-            raise Failure(f'qsub: invalid option argument "-tc {most}"', BAD_VALUE)
+            text = f'qsub: invalid task concurrency number "{most}".  Must be an integer greater or equal to 0.'
+            raise Failure(text, BAD_VALUE)
+        for option, called in _NUMBERS.items():
+            given = self.texts.get(option, "0")
+            if not given.isdecimal() or int(given) > _NUMBER_MAX:
+                raise Failure(f"qsub: invalid {called}, must be an unsigned integer", BAD_VALUE)
 
 
 def _pairs(text: str) -> dict[str, str]:
@@ -236,6 +242,9 @@ def requests_of(asked: Asked) -> dict[str, str | int | bool | None]:
         cell.MAIL_LIST: ",".join(asked.mail),
         cell.IMMEDIATE: asked.yes.get("now"),
         cell.RERUN: None if rerun is None else "ny"[rerun],
+        cell.RESERVE: asked.yes.get("R"),
+        cell.SHARE: int(texts.get("js", 0)) or None,
+        cell.OVERRIDE_TICKETS: int(texts.get("ot", 0)) or None,
         cell.RESOURCES: _resources(asked.hard),
         cell.SOFT_RESOURCES: _resources(asked.soft),
         cell.QUEUES: asked.hard_queues,

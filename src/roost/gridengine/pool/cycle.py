@@ -60,7 +60,7 @@ from roost.gridengine.scheduling import (
 )
 from roost.gridengine.scheduling import Snapshot as CellSnapshot
 from roost.gridengine.scheduling.loads import host_of
-from roost.model.cell_requests import NEXT_ON_MACHINE, TASK
+from roost.model.cell_requests import DEADLINE, NEXT_ON_MACHINE, OVERRIDE_TICKETS, RESERVE, SHARE, TASK
 from roost.model.cell_usage import Owner, Used
 from roost.model.identifiers import public_of
 from roost.negotiator.snapshot import Match, Part, Pledge, Rejection, Request, Snapshot, SubmitterDemand
@@ -193,6 +193,8 @@ class CellRecord:
     suspensions: tuple[Order, ...] = ()
     #: By queue and cluster: the number in the plan, of jobs that wait and of those that run.
     clusters: Mapping[tuple[str, int], int] = field(default_factory=dict)
+    #: What local time is ahead of UTC, s.
+    zone_offset_s: float = 0.0
 
     def priorities(self) -> Iterator[tuple[str, int, Priority]]:
         """Queue, cluster and priority of each job."""
@@ -223,6 +225,18 @@ class CellRecord:
             yield self.apart[key]
         if self.plan is not None and key in self.numbers:
             yield from self.plan.scheduling_info(self.numbers[key])
+            if reserved := self._reserved(self.numbers[key]):
+                yield reserved
+
+    def _reserved(self, number: int) -> str:
+        """What is kept for a job, in a sentence; "" for nothing."""
+        found = [one for one in self.plan.reservations if one.job == number] if self.plan is not None else []
+        if not found:
+            return ""
+        when = _EPOCH + datetime.timedelta(seconds=found[0].start + self.zone_offset_s)
+        grants = ",".join(f"{instance}={slots}" for instance, slots in found[0].grants)
+        more = f", and for {len(found) - 1} more of its tasks" if len(found) > 1 else ""
+        return f"reservation begins at {when:%m/%d/%Y %H:%M:%S} on {grants}{more}"
 
     def about_slot(self, slot: str) -> dict[str, Any] | None:
         """Slots take part through their hosts: a run has no verdict on one of them."""
@@ -426,6 +440,10 @@ def _pending(number: int, request: Request, reader: Reader, verdicts: _Verdicts,
         request=reader.request(ad, verdicts.refused(ad)),
         submitted=_number(ad, "QDate"),
         priority=max(low, min(high, int(_number(ad, "JobPrio")))),
+        share=max(0, int(_number(ad, SHARE))),
+        override=max(0, int(_number(ad, OVERRIDE_TICKETS))),
+        deadline=_number(ad, DEADLINE) or None,
+        reserve=ad.get(RESERVE) is True,
         tasks=tuple(range(first + 1, first + 1 + min(request.count, limit))) if several else (0,),
     )
 
@@ -562,6 +580,7 @@ def _plan(
         apart=apart,
         suspensions=orders,
         clusters=clusters,
+        zone_offset_s=snapshot.zone_offset_s,
     )
     texts = dict(apart)
     for key, number in numbers.items():

@@ -11,6 +11,10 @@ attribute              option         form
 ``CellParallel``       ``-pe``        a parallel environment, with wildcards, and ranges of slots: ``mpi 2-4,8``
 ``CellMasterQueues``   ``-masterq``   as ``CellQueues``, for the master of a parallel job
 ``CellImmediate``      ``-now y``     TRUE for a job that starts now or not at all, in an interactive queue
+``CellReserve``        ``-R y``       TRUE for a job for which the run keeps what it needs
+``CellShare``          ``-js``        functional share of the job, a number
+``CellOverrideTickets``  ``-ot``      override tickets, a number
+``CellDeadline``       ``-dl``        when it has to run, epoch s
 =====================  =============  ==========================================================
 
 A job without any of them is a job that asks for a slot.
@@ -38,13 +42,14 @@ from roost.model.cell_requests import (
     PARALLEL,
     PROJECT,
     QUEUES,
+    RANKED,
     RESOURCES,
     SOFT_QUEUES,
     SOFT_RESOURCES,
 )
 
 #: Attributes that tell the jobs of a cell apart: each cluster is a job of its own, as in Grid Engine.
-SIGNIFICANT: Final = ("ClusterId", "JobPrio", IMMEDIATE, *ASKED)
+SIGNIFICANT: Final = ("ClusterId", "JobPrio", IMMEDIATE, *RANKED, *ASKED)
 
 _RANGE: Final = re.compile(r"(\d+)?(-)?(\d+)?\Z")
 

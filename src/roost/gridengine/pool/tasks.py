@@ -13,7 +13,7 @@ tell of the job and all its slave tasks.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from roost.classad import ClassAd
@@ -71,6 +71,7 @@ def task_ad(
         Priority=job.priority,
         Granted=now,
     )
+    ad.update({name: value for name, value in _ranked(job) if value})
     if nice := _nice(cell, grants[0].instance):
         ad["Nice"] = nice
     if category := category_of(cell, request):
@@ -84,6 +85,13 @@ def task_ad(
             if environment is not None and environment.accounting_summary:
                 ad["Summary"] = True
     return ad
+
+
+def _ranked(job: PendingJob) -> Iterator[tuple[str, float | None]]:
+    """What the priority of a job depends on beside its requests, as far as few jobs have it."""
+    yield "Share", job.share
+    yield "Override", job.override
+    yield "Deadline", job.deadline
 
 
 def _text(grants: Iterable[Grant]) -> str:
@@ -207,4 +215,7 @@ def running_task(
         environment=str(task.get("Environment", "")),
         suspended=suspended,
         priority=int(task.get("Priority", 0)),
+        share=int(task.get("Share", 0)),
+        override=int(task.get("Override", 0)),
+        deadline=float(task.get("Deadline", 0)) or None,
     )

@@ -12,8 +12,8 @@ which tasks suspend thresholds and slot-wise subordination suspend and resume. T
 What it does not do
     Advance reservations have no field in a snapshot: the caller keeps jobs with ``-ar``.
     It keeps no usage: a snapshot without it of a cell with share tree tickets is refused with `NotScheduled`.
-    An array with ``-R y`` gets a reservation for its next task only. Of several parallel environments that a pattern
-    names, the first by name is taken if soft requests do not decide; Grid Engine takes the oldest.
+    Of several parallel environments that a pattern names, the first by name is taken if soft requests do not decide;
+    Grid Engine takes the oldest.
 
 The modules
     `snapshot` and `plan` are the two ends. `loads`, `ledger`, `quotas` and `states` hold what changes during a run,

@@ -241,15 +241,22 @@ class Dispatcher:
             reason = self._limit(job, started)
             if reason is None and self._start(kinds, job.number, task):
                 continue
-            if reason is None and self._durations and job.reserve and self._reservations_left:
-                self._reserve(job, task, self._durations)
+            if reason is None and self._durations and job.reserve:
+                self._reserve_tasks(job, job.tasks[started:], self._durations)
             self._waiting[job.number] = Waiting(
                 self._told(job.request, kinds) if reason is None else (reason,), job.request.hard
             )
             return
 
-    def _reserve(self, job: PendingJob, task: int, durations: Durations) -> None:
-        """Keep what a task needs from the first moment on at which something ends and it then fits."""
+    def _reserve_tasks(self, job: PendingJob, tasks: tuple[int, ...], durations: Durations) -> None:
+        """Keep what the next tasks of a job need, each as a reservation of its own, as many as may run at once."""
+        most = min(job.concurrency or len(tasks), self._array_max or len(tasks), self._tasks_max)
+        for task in tasks[: max(1, most - self._of_job.get(job.number, 0))]:
+            if not self._reservations_left or not self._reserve(job, task, durations):
+                return
+
+    def _reserve(self, job: PendingJob, task: int, durations: Durations) -> bool:
+        """Keep what a task needs from the first moment on at which something ends and it then fits; if there is one."""
         positions = [one for one in self._order.everything() if not self._states.is_closed(one)]
         for start in self._ledger.ends():
             window = durations.window(job.request, start)
@@ -259,7 +266,8 @@ class Dispatcher:
             environment = self._book_amounts(found, window)
             self._reservations.append(Reservation(job.number, task, found.grants, environment, *window))
             self._reservations_left -= 1
-            return
+            return True
+        return False
 
     def _at(self, request: Request, window: Window, positions: list[int]) -> Allocation | None:
         """What a job would get in a later window."""

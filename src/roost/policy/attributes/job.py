@@ -76,6 +76,10 @@ REQUESTS: tuple[Attribute, ...] = (
         "Parallel environment of a cell, and slots: one or more ranges, separated by commas.",
         when=_REQUESTED,
     ),
+    _row("CellReserve", Kind.BOOLEAN, "Keep what the job needs where it cannot start: `qsub -R y`.", when=_REQUESTED),
+    _row("CellShare", Kind.INTEGER, "Functional share of the job among others of a cell: `qsub -js`.", when=_REQUESTED),
+    _row("CellOverrideTickets", Kind.INTEGER, "Tickets that an operator gave: `qalter -ot`.", when=_REQUESTED),
+    _row("CellDeadline", Kind.INTEGER, "When the job has to run: `qsub -dl`.", Unit.INSTANT, when=_REQUESTED),
     _row("CellMasterQueues", Kind.STRING_LIST, "Queues for the master of a parallel job.", when=_REQUESTED),
     _row(
         "CellTask",

@@ -8,11 +8,9 @@ cell, that of the first by name counts.
 from __future__ import annotations
 
 import asyncio
-import grp
 import logging
-import pwd
 import time
-from functools import lru_cache, partial
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from roost.base import records
@@ -27,6 +25,7 @@ from roost.negotiator.snapshot import Plan, Pledge, Snapshot
 from roost.negotiator.timing import Steps, Urgency
 from roost.runtime.bus.client import BusError
 from roost.runtime.bus.request_answers import BadRequest
+from roost.runtime.identity import groups_of
 from roost.wire.ads import ad_from
 from roost.wire.errors import WireError
 from roost.wire.messages import SlotsSuspended, SlotSuspenders
@@ -67,7 +66,6 @@ COMES_S: Final = 5.0
 _LOOK_S: Final = 0.02
 #: Shortest time between two questions for what users have used, s.
 USAGE_GAP_S: Final = 1.0
-_GROUPS_KEPT: Final = 4096
 
 
 class CellDaemon(Protocol):
@@ -439,12 +437,3 @@ def _active(rows: list[CellFile]) -> ActiveCell:
     from roost.gridengine.pool.cycle import ActiveCell
 
     return ActiveCell.of(rows[0].revision, read_cell({row.name: row.text for row in rows}))
-
-
-@lru_cache(maxsize=_GROUPS_KEPT)
-def groups_of(user: str) -> tuple[str, ...]:
-    """The primary group of a user on this machine, as `qsub` gives it to a job; none for a user that is not known."""
-    try:
-        return (grp.getgrgid(pwd.getpwnam(user).pw_gid).gr_name,)
-    except KeyError:
-        return ()

@@ -182,7 +182,8 @@ class QueueAnswers(RequestAnswers):
             user=sender,
             reply_to="",
             superuser=sender in self._daemon.settings.superusers
-            or (asked.action not in ("edit", "note") and await self.cell.operates(sender)),
+            or (asked.action not in ("edit", "note") and await self.cell.operates(sender))
+            or (asked.action == "edit" and await self.cell.may_edit(attributes, sender)),
             reason=asked.reason,
             attributes=attributes,
             request=request_id,

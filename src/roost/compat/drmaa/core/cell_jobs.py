@@ -56,8 +56,7 @@ def plan(
     _, found = plan_of(asked, work)
     if deadline := at.text_of(template, at.DEADLINE):
         found.common.put("PeriodicRemove", parse_expression(f"time() >= {instant(deadline, at.DEADLINE, time.time())}"))
-    if asked.texts.get("hold_jid"):
-        follow(pool, found, asked.texts["hold_jid"])
+    follow(pool, found, asked)
     verified(pool, found, asked.texts.get("w", "e"))
     return found
 

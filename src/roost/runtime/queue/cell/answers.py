@@ -12,9 +12,20 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
 from roost.base.records import replace
 from roost.classad import ClassAd
-from roost.classad.values import fold
-from roost.model.cell_requests import ASKED, NAME, TASK, InstanceAction
+from roost.classad.ad import MISSING
+from roost.classad.values import UNDEFINED, fold
+from roost.model.cell_requests import (
+    ASKED,
+    DEADLINE,
+    DEADLINE_USERS,
+    NAME,
+    OVERRIDE_TICKETS,
+    RANKED,
+    TASK,
+    InstanceAction,
+)
 from roost.model.digests import states_digest
+from roost.runtime.identity import groups_of
 from roost.runtime.queue.cell.edits import Rights, edited
 from roost.runtime.queue.cell.records import record_of_changes, record_of_denied, record_of_states, told
 from roost.runtime.queue.cell.store import CellCommit, GivenState, KeptCell, StatesCommit
@@ -67,9 +78,14 @@ CHANGED_SINCE: Final = "cell-changed-since"
 NOT_ADMITTED: Final = "not-admitted"
 NOT_PERMITTED: Final = "not-permitted"
 #: Folded names of attributes that ask a cell for something.
-_ASKED: Final = frozenset(fold(name) for name in ASKED)
+_ASKED: Final = frozenset(fold(name) for name in (*ASKED, DEADLINE, OVERRIDE_TICKETS))
 _NAME: Final = fold(NAME)
 _PRIORITY: Final = fold("JobPrio")
+#: Folded names of what not every user may give.
+_RANKED_BY_LAW: Final = frozenset((fold(DEADLINE), fold(OVERRIDE_TICKETS)))
+#: And of what operators may change of the jobs of others.
+_OPERATORS: Final = frozenset(map(fold, (*ASKED, *RANKED, "JobPrio", "JobMaterializeLimit")))
+_NOTHING: Final = (MISSING, UNDEFINED, 0, "")
 
 
 class NoSuchQueue(Exception):
@@ -132,6 +148,8 @@ class CellAnswers:
         """Why jobs are not taken that ask a cell for something; None if they are, or ask for nothing."""
         if not any(_asks(one) or _NAME in one.common.cells for one in clusters):
             return None
+        if any(not _RANKED_BY_LAW.isdisjoint(one.varying) for one in clusters):
+            return _denied([f"{DEADLINE} and {OVERRIDE_TICKETS} are the same for all tasks of a job"])
         kept = await self._present()
         if not kept.revision:
             return _no_cell(_names(clusters))
@@ -140,7 +158,20 @@ class CellAnswers:
         found = await asyncio.to_thread(complaints, await self._reader(), clusters)
         if not found and any(map(is_raised, clusters)) and not await self.operates(sender):
             found = [RAISED]
+        if not found:
+            found = [why for one in clusters if (why := await self._ranking_refusal(one.common, sender))][:1]
         return _denied(found)
+
+    async def _ranking_refusal(self, given: ClassAd, sender: str) -> str:
+        """Why a user may not give jobs a deadline or override tickets; "" if that is allowed, or they get none."""
+        user = sender.partition("@")[0]
+        if given.cell(fold(DEADLINE)) not in _NOTHING:
+            listed = (await self.read_cell()).user_lists.get(DEADLINE_USERS)
+            if listed is None or not listed.holds(user, groups_of(user)):
+                return f'job rejected: the user "{user}" is not a deadline initiation user'
+        if given.cell(fold(OVERRIDE_TICKETS)) not in _NOTHING and not await self.operates(sender):
+            return f'denied: "{user}" must be operator to change amount of override tickets'
+        return ""
 
     async def edit_refusal(self, given: ClassAd) -> Answer | None:
         """Why requests of jobs to a cell are not changed; None if they are, or none is among the attributes."""
@@ -154,6 +185,14 @@ class CellAnswers:
 
     async def raise_refusal(self, given: ClassAd, jobs: Selection, sender: str) -> Answer | None:
         """Why a user may not give jobs of `qsub` a higher priority; None if that is allowed, or none gets one."""
+        if not _RANKED_BY_LAW.isdisjoint(given.cells):
+            if not (await self._present()).revision:
+                return _no_cell([name for name in (DEADLINE, OVERRIDE_TICKETS) if name in given])
+            if fold(OVERRIDE_TICKETS) in given.cells and not await self.operates(sender):
+                text = f'denied: "{sender}" must be operator to change amount of override tickets'
+                return Answer(ok=False, code=NOT_PERMITTED, text=text)
+            if refused := await self._ranking_refusal(given, sender):
+                return Answer(ok=False, code=NOT_PERMITTED, text=refused)
         wanted, book = given.cell(_PRIORITY), self._daemon.queue.book
         if not isinstance(wanted, int | float):
             return None
@@ -167,6 +206,10 @@ class CellAnswers:
                     text = f'denied: "{sender}" must be operator to increase job priority'
                     return Answer(ok=False, code=NOT_PERMITTED, text=text)
         return None
+
+    async def may_edit(self, given: ClassAd, user: str) -> bool:
+        """Whether a user may give these attributes to jobs of others: an operator may, to what orders jobs."""
+        return _OPERATORS.issuperset(given.cells) and await self.operates(user)
 
     async def operates(self, user: str, *, manages: bool = False) -> bool:
         """Whether a user has the rights of an operator of the cell, or of a manager."""

@@ -1,0 +1,26 @@
+"""The jobs that a job waits for: ``-hold_jid`` and ``-hold_jid_ad`` of `qsub` and `qalter`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from roost.cli.gridengine.choosing import named, tasks_named
+from roost.gridengine.commands.errors import BAD_VALUE, Failure
+from roost.model import cell_requests as cell
+
+if TYPE_CHECKING:
+    from roost.cli.pool import Pool
+
+#: Option to the attributes with the numbers of the jobs, and with the words that named them.
+FOLLOWED: Final = {
+    "hold_jid": (cell.PREDECESSORS, cell.PREDECESSORS_ASKED),
+    "hold_jid_ad": (cell.ARRAY_PREDECESSORS, cell.ARRAY_PREDECESSORS_ASKED),
+}
+
+
+def jobs_named(pool: Pool, text: str, option: str, command: str, *, owner: str | None = None) -> tuple[int, ...]:
+    """The numbers of the jobs in the queue that a list names; names mean jobs of one user. Raises Failure."""
+    if not text.strip(","):
+        raise Failure(f'{command}: Wrong jid_hold list format "{text}" specified to -{option} option', BAD_VALUE)
+    found = tasks_named(pool, named([text], command), owners=[owner or pool.user])
+    return tuple(sorted({task.job for tasks in found for task in tasks}))
