@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 import stat
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 from roost.classad import ClassAd
+from roost.config import MemoryHost, load_text
+from roost.runtime.home import Home
+from roost.runtime.queue import exported_files
+from roost.runtime.queue.exported_files import ExportedFiles
 from roost.runtime.queue.history_file import HistoryFile
 from roost.runtime.queue.job_queue_file import JobQueueFile
+from roost.runtime.queue.store import Store
 from roost.schedd import changes as ch
 from roost.schedd.history import BytesStore, backwards
 from roost.schedd.identifiers import JobId
 from roost.schedd.job_queue_log import Mirror
 from roost.schedd.status import JobStatus
+from tests.runtime.kit import run
 from tests.schedd.log_reading import LogReader
 
 AT = 1_795_256_430.0
@@ -169,3 +176,75 @@ def test_a_history_that_cant_be_written_is_complained_of_once(tmp_path: Path, ca
     (tmp_path / "history").mkdir()
     history(tmp_path).add([ended(1), ended(2)])
     assert caplog.text.count("is not in its history file") == 1
+
+
+# -- what nobody foresaw -------------------------------------------------------------------------
+
+
+def exporting(place: Path, text: str) -> tuple[Store, ExportedFiles]:
+    """The copies that a configuration asks for, and the database that they are made of."""
+    home = Home(place)
+    home.make()
+    store = Store.open(f"sqlite:///{place}/q.sqlite")
+    copies = ExportedFiles(load_text(text, MemoryHost()), home, store)
+    copies.begin(store.load())
+    return store, copies
+
+
+def test_an_unforeseen_failure_costs_the_queues_log_a_pause_and_nothing_else(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The log stayed as it was until the next start of the queue, and the history with it."""
+    monkeypatch.setattr(exported_files, "FIRST_PAUSE_S", 0.0)
+    store, copies = exporting(tmp_path, f"JOB_QUEUE_LOG = {tmp_path}/job_queue.log\nHISTORY = {tmp_path}/history\n")
+    broken = iter([True, True])
+    records = Mirror.records
+
+    def failing(mirror: Mirror, step: Sequence[ch.Change]) -> list[str]:
+        if next(broken, False):
+            raise KeyError("a defect")
+        return records(mirror, step)
+
+    monkeypatch.setattr(Mirror, "records", failing)
+    left = ch.AddHistory(job=JobId(1, 0), owner="ann", status=JobStatus.COMPLETED, ended_at=2, ad=ended(1))
+
+    async def happen() -> None:
+        for step in ((cluster(1), cluster(2)), (changed(2, NumJobStarts=1), ch.DropCluster(cluster=1), left)):
+            store.commit([step], 3, [], [], 0)
+            await copies.took([step])
+            copies.retry()
+
+    run(happen())
+    copies.close()
+    store.close()
+    assert jobs(tmp_path / "history") == [1]
+    assert read(tmp_path / "job_queue.log").jobs() == {
+        "2.0": {
+            "clusterid": "2", "owner": '"ann"', "jobstatus": "2", "globaljobid": '"q#2.0#1"', "procid": "0",
+            "numjobstarts": "1",
+        },
+    }  # fmt: skip
+    assert "internal error: the mirror of the job queue is not written; it is taken up again in 0 s" in caplog.text
+
+
+def test_an_ad_that_cannot_be_told_is_missing_from_the_history_alone(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store, copies = exporting(tmp_path, f"HISTORY = {tmp_path}/history\n")
+    add = HistoryFile.add
+    monkeypatch.setattr(
+        HistoryFile, "add", lambda file, ads: add(file, (1 // (ad["ClusterId"] - 1) and ad for ad in ads))
+    )
+
+    async def happen() -> None:
+        for number in (0, 1, 2):
+            job = JobId(number, 0)
+            await copies.took([
+                (ch.AddHistory(job=job, owner="ann", status=JobStatus.REMOVED, ended_at=2, ad=ended(number)),)
+            ])  # fmt: skip
+
+    run(happen())
+    copies.close()
+    store.close()
+    assert jobs(tmp_path / "history") == [2, 0]
+    assert "internal error: 1.0: not all are in the history file; `roost history` has them" in caplog.text

@@ -85,6 +85,10 @@ class ConfigurationRefused(Exception):
     """The daemon cannot work with its configuration; all errors are in the text."""
 
 
+class CannotStart(Exception):
+    """The system keeps the daemon from starting, as a failing disk does; the text says with what."""
+
+
 def run_role(context: RoleContext, make: Make, tell: Callable[[str], None] = lambda text: None) -> int:
     """Run a daemon until it is told to end; the exit status of its process.
 
@@ -100,6 +104,10 @@ def run_role(context: RoleContext, make: Make, tell: Callable[[str], None] = lam
         context.home.note_problem(context.role, str(problem))
         tell(str(problem))
         return 78
+    except CannotStart as problem:
+        _log.error("cannot start: %s; the master tries again", problem, exc_info=_log.isEnabledFor(logging.DEBUG))
+        context.home.note_problem(context.role, f"cannot start: {problem}")
+        return 71
     except Exception:
         _log.exception("ended by an internal error")
         return 70
@@ -107,25 +115,12 @@ def run_role(context: RoleContext, make: Make, tell: Callable[[str], None] = lam
 
 
 async def _run(context: RoleContext, make: Make, tell: Callable[[str], None]) -> None:
-    config = read_config(context)
-    _log_as_configured(context, config)
-    context.home.sweep()
-    context.home.forget_shortcomings(context.role)
-    bus = await Bus.connect(context.bus)
-    daemon = make(context, config, bus)
     wanted: asyncio.Queue[Ending | None] = asyncio.Queue()
-    loop = asyncio.get_running_loop()
-    loop.set_exception_handler(_callback_failed)
-    loop.set_default_executor(ThreadPoolExecutor(THREADS, thread_name_prefix="work"))
-    for number, ending in (
-        (signal.SIGTERM, Ending.GRACEFUL),
-        (signal.SIGINT, Ending.GRACEFUL),
-        (signal.SIGQUIT, Ending.FAST),
-        (signal.SIGUSR1, Ending.LEAVE),
-        (signal.SIGHUP, None),
-    ):
-        loop.add_signal_handler(number, wanted.put_nowait, ending)
-    await daemon.start()
+    try:
+        config, bus, daemon = await _started(context, make, wanted)
+    except OSError as error:
+        where = f"{error.filename}: " if error.filename is not None else ""
+        raise CannotStart(f"{where}{error.strerror or error}") from error
     context.home.note_problem(context.role, "")
     _log.info("%s is ready", context.name)
     tell("")
@@ -150,6 +145,31 @@ async def _run(context: RoleContext, make: Make, tell: Callable[[str], None]) ->
     with contextlib.suppress(asyncio.CancelledError):
         await stopping
     await bus.close()
+
+
+async def _started(
+    context: RoleContext, make: Make, wanted: asyncio.Queue[Ending | None]
+) -> tuple[Config, Bus, Daemon]:
+    """Start the daemon; signals are put into `wanted`. Raises ConfigurationRefused, OSError."""
+    config = read_config(context)
+    _log_as_configured(context, config)
+    context.home.sweep()
+    context.home.forget_shortcomings(context.role)
+    bus = await Bus.connect(context.bus)
+    daemon = make(context, config, bus)
+    loop = asyncio.get_running_loop()
+    loop.set_exception_handler(_callback_failed)
+    loop.set_default_executor(ThreadPoolExecutor(THREADS, thread_name_prefix="work"))
+    for number, ending in (
+        (signal.SIGTERM, Ending.GRACEFUL),
+        (signal.SIGINT, Ending.GRACEFUL),
+        (signal.SIGQUIT, Ending.FAST),
+        (signal.SIGUSR1, Ending.LEAVE),
+        (signal.SIGHUP, None),
+    ):
+        loop.add_signal_handler(number, wanted.put_nowait, ending)
+    await daemon.start()
+    return config, bus, daemon
 
 
 def must_go_on(task: asyncio.Task[Any]) -> None:

@@ -3,26 +3,34 @@ the accounting of a Grid Engine cell.
 
 The first two are options (JOB_QUEUE_LOG, HISTORY, PER_JOB_HISTORY_DIR). All are written in a thread of their own, in
 the order of commits and after each; nothing waits for them but a queue that would get too far ahead.
+
+An unforeseen failure stops neither the queue nor these files: after a pause, the job queue's log is made anew from the
+database, and accounting goes on where it stopped.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Final
 
 from roost.config import Config
+from roost.runtime.database_guard import StoreError
 from roost.runtime.home import Home
+from roost.runtime.keep_going import FIRST_PAUSE_S, LONGEST_PAUSE_S
 from roost.runtime.queue.cell.accounting_file import AccountingFile
 from roost.runtime.queue.cell.accounting_store import FILED
 from roost.runtime.queue.history_file import HistoryFile
 from roost.runtime.queue.job_queue_file import JobQueueFile
-from roost.runtime.queue.store import Kept, Store
+from roost.runtime.queue.store import KeptJobs, Store
 from roost.schedd import changes as ch
+from roost.schedd.identifiers import JobId
 from roost.schedd.job_queue_log import Mirror
 from roost.schedd.status import JobStatus
 
@@ -30,6 +38,41 @@ _log = logging.getLogger("roost.schedd")
 
 #: Groups of changes that wait to be written; the queue goes on when there are fewer.
 WAITING_MAX: Final = 200
+
+
+class _Part:
+    """One of the files, whose work is left alone for a while after an unforeseen failure."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._pause_s = FIRST_PAUSE_S
+        self._again_at = 0.0
+        self.has_failed = False
+
+    @property
+    def is_due(self) -> bool:
+        """Whether there is something to be taken up again now."""
+        return self.has_failed and time.monotonic() >= self._again_at
+
+    def do(self, work: Callable[[], None]) -> None:
+        """Do some work; a failure is logged."""
+        try:
+            work()
+        except StoreError as error:
+            self._failed()
+            _log.error("%s waits: %s", self._name, error)
+        except Exception:
+            self._failed()
+            _log.critical(
+                "internal error: %s is not written; it is taken up again in %g s",
+                self._name, self._pause_s, exc_info=True,
+            )  # fmt: skip
+            self._pause_s = min(self._pause_s * 2, LONGEST_PAUSE_S)
+        else:
+            self.has_failed, self._pause_s = False, FIRST_PAUSE_S
+
+    def _failed(self) -> None:
+        self.has_failed, self._again_at = True, time.monotonic() + self._pause_s
 
 
 class ExportedFiles:
@@ -45,6 +88,8 @@ class ExportedFiles:
         self._mirror: JobQueueFile | None = None
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="copies")
         self._waiting: deque[Future[None]] = deque()
+        self._mirror_part = _Part("the mirror of the job queue")
+        self._accounting_part = _Part("the accounting file")
 
     @property
     def filed(self) -> int:
@@ -55,36 +100,47 @@ class ExportedFiles:
         """Whether the cell wants an accounting file."""
         self._accounting.is_wanted = wanted
 
-    def begin(self, kept: Kept) -> None:
+    def begin(self, kept: KeptJobs) -> None:
         """The queue is what was kept; nothing has happened to it since."""
         self._accounting.begin(int(self._store.state(FILED) or 0))
         if self._history is not None:
             self._history.begin(self._store.history(limit=0))
         if self._log:
-            mirror = Mirror()
-            for each in kept.clusters:
-                mirror.restore_cluster(
-                    ch.PutCluster(
-                        cluster=each.cluster, owner=each.owner, submitted_at=each.submitted_at, count=each.count,
-                        ad=each.ad, plan=each.plan,
-                    ),
-                    each.gone,
-                )  # fmt: skip
-            for job in kept.jobs:
-                mirror.restore_job(ch.PutJob(job=job.job, status=JobStatus(job.status), attributes=job.attributes))
-            mirror.next_cluster = max(mirror.next_cluster, kept.next_cluster)
-            self._mirror = JobQueueFile(Path(self._log), mirror, kept_max=self._kept_max, clean_s=self._clean_s)
-            self._waiting.append(self._thread.submit(self._mirror.begin))
+            self._mirror = self._mirror_of(kept)
+            self._submit(self._mirror_part, self._mirror.begin)
+
+    def _mirror_of(self, kept: KeptJobs) -> JobQueueFile:
+        mirror = Mirror()
+        for each in kept.clusters:
+            mirror.restore_cluster(
+                ch.PutCluster(
+                    cluster=each.cluster, owner=each.owner, submitted_at=each.submitted_at, count=each.count,
+                    ad=each.ad, plan=each.plan,
+                ),
+                each.gone,
+            )  # fmt: skip
+        for job in kept.jobs:
+            mirror.restore_job(ch.PutJob(job=job.job, status=JobStatus(job.status), attributes=job.attributes))
+        mirror.next_cluster = max(mirror.next_cluster, kept.next_cluster)
+        return JobQueueFile(Path(self._log), mirror, kept_max=self._kept_max, clean_s=self._clean_s)
+
+    def _submit(self, part: _Part, work: Callable[[], None]) -> None:
+        self._waiting.append(self._thread.submit(part.do, work))
 
     def retry(self) -> None:
         """Try again what could not be written."""
-        if self._accounting.is_behind and len(self._waiting) < WAITING_MAX:
-            self._waiting.append(self._thread.submit(self._accounting.write))
+        if len(self._waiting) >= WAITING_MAX:
+            return
+        if self._accounting_part.is_due or (self._accounting.is_behind and not self._accounting_part.has_failed):
+            self._submit(self._accounting_part, self._accounting.write)
+        if self._mirror_part.is_due:
+            self._submit(self._mirror_part, self._mirror_anew)
 
     async def took(self, steps: Sequence[Sequence[ch.Change]]) -> None:
         """These changes are on disk."""
         if any(isinstance(change, ch.AddAccounting) for step in steps for change in step):
-            self._waiting.append(self._thread.submit(self._accounting.write))
+            if not self._accounting_part.has_failed:
+                self._submit(self._accounting_part, self._accounting.write)
         elif self._mirror is None and self._history is None:
             return
         self._waiting.append(self._thread.submit(self._write, steps))
@@ -92,19 +148,27 @@ class ExportedFiles:
             await asyncio.wrap_future(self._waiting.popleft())
 
     def _write(self, steps: Sequence[Sequence[ch.Change]]) -> None:
-        try:
-            self._write_all(steps)
-        except Exception:
-            # What others are told beside the queue must not stop the queue.
-            _log.critical("internal error: copies of the queue are no longer written", exc_info=True)
-            self._mirror = self._history = None
-
-    def _write_all(self, steps: Sequence[Sequence[ch.Change]]) -> None:
-        if self._mirror is not None:
-            self._mirror.add(steps)
+        # What others are told beside the queue must not stop the queue.
+        if self._mirror is not None and not self._mirror_part.has_failed:
+            self._mirror_part.do(partial(self._mirror.add, steps))
         if self._history is not None:
-            ended = (change for step in steps for change in step if isinstance(change, ch.AddHistory))
-            self._history.add(ad for change in ended for ad in change.ads())
+            for change in (change for step in steps for change in step if isinstance(change, ch.AddHistory)):
+                self._add_history(self._history, change)
+
+    def _add_history(self, history: HistoryFile, change: ch.AddHistory) -> None:
+        try:
+            history.add(change.ads())
+        except Exception:
+            last = "" if change.last is None else f" to {JobId(change.job.cluster, change.last)}"
+            _log.critical(
+                "internal error: %s%s: not all are in the history file; `roost history` has them",
+                change.job, last, exc_info=True,
+            )  # fmt: skip
+
+    def _mirror_anew(self) -> None:
+        """Make the log of what the database has; changes that still wait here lead from there to the same again."""
+        self._mirror = self._mirror_of(self._store.kept_jobs())
+        self._mirror.begin()
 
     def close(self) -> None:
         """Write what waits, and go."""

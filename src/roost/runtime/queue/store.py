@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -252,12 +253,18 @@ class Committed:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Kept:
-    """All that was kept."""
+class KeptJobs:
+    """The jobs that were kept."""
 
     next_cluster: int
     clusters: tuple[KeptCluster, ...]
     jobs: tuple[KeptJob, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kept(KeptJobs):
+    """All that was kept."""
+
     claims: tuple[ch.PutClaim, ...]
     log_pieces: tuple[LogPiece, ...]
     noted: tuple[Noted, ...]
@@ -292,28 +299,36 @@ class Store:
 
     def load(self) -> Kept:
         """All that was kept. Raises StoreError."""
-        try:
-            with self.database.reading() as connection:
-                kept = Kept(
-                    next_cluster=int(meta_value(connection, META, "next_cluster") or 1),
-                    clusters=tuple(_clusters(connection)),
-                    jobs=tuple(_jobs(connection)),
-                    claims=tuple(_claims(connection)),
-                    log_pieces=tuple(
-                        LogPiece(id=row.id, path=row.path, owner=row.owner, text=row.text)
-                        for row in connection.execute(select(LOGS).order_by(LOGS.c.id))
-                    ),
-                    noted=tuple(
-                        Noted(id=row.id, record=_LOADER.decode(row.record))
-                        for row in connection.execute(select(OUTBOX).order_by(OUTBOX.c.id))
-                    ),
-                )
-        except (ValueError, TypeError, msgspec.DecodeError) as error:
-            what = f"the database {self.database.shown} is damaged: a row of it cannot be read: {error}"
-            raise Damaged(f"{what}; {RESTORE}") from None
+        with self._readable() as connection:
+            kept = Kept(
+                **_jobs_of(connection),
+                claims=tuple(_claims(connection)),
+                log_pieces=tuple(
+                    LogPiece(id=row.id, path=row.path, owner=row.owner, text=row.text)
+                    for row in connection.execute(select(LOGS).order_by(LOGS.c.id))
+                ),
+                noted=tuple(
+                    Noted(id=row.id, record=_LOADER.decode(row.record))
+                    for row in connection.execute(select(OUTBOX).order_by(OUTBOX.c.id))
+                ),
+            )
         self._next_piece = max((piece.id for piece in kept.log_pieces), default=0) + 1
         self._next_noted = max((each.id for each in kept.noted), default=0) + 1
         return kept
+
+    def kept_jobs(self) -> KeptJobs:
+        """The jobs that are kept now; for any thread. Raises StoreError."""
+        with self._readable() as connection:
+            return KeptJobs(**_jobs_of(connection))
+
+    @contextmanager
+    def _readable(self) -> Iterator[Connection]:
+        try:
+            with self.database.reading() as connection:
+                yield connection
+        except (ValueError, TypeError, msgspec.DecodeError) as error:
+            what = f"the database {self.database.shown} is damaged: a row of it cannot be read: {error}"
+            raise Damaged(f"{what}; {RESTORE}") from None
 
     def history(self, *, limit: int, cluster: int | None = None, proc: int | None = None) -> Iterator[ClassAd]:
         """Ads of jobs that have left, the last first; `limit` 0 for all."""
@@ -668,6 +683,15 @@ def _piece_row(piece: LogPiece) -> dict[str, Any]:
 
 
 # -- rows to values ------------------------------------------------------------------------------------------
+
+
+def _jobs_of(connection: Connection) -> dict[str, Any]:
+    """The fields of `KeptJobs`."""
+    return {
+        "next_cluster": int(meta_value(connection, META, "next_cluster") or 1),
+        "clusters": tuple(_clusters(connection)),
+        "jobs": tuple(_jobs(connection)),
+    }
 
 
 def _clusters(connection: Connection) -> Iterator[KeptCluster]:
