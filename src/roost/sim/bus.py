@@ -48,6 +48,9 @@ class Faults:
 #: Times that a message takes that is not late, s.
 TRIP_S_MIN: Final = 0.05
 TRIP_S_MAX: Final = 0.25
+#: What they are multiplied by in a world that acts on each event at once, as a pool of one machine does: whatever else
+#: happens seldom comes in between.
+AT_ONCE: Final = 0.1
 
 _FAULTS: Final = (
     "lost", "doubled", "late", "machine_death_s", "queue_death_s", "machine_cut", "starter_crash", "queue_cut",
@@ -63,9 +66,11 @@ def _steady_delay(seed: int | str, link: str, number: float) -> float:
 class Bus:
     """Delivers."""
 
-    __slots__ = ("_chances", "_last", "counts", "engine", "faults", "faulty", "seed", "start")
+    __slots__ = ("_chances", "_last", "counts", "engine", "faults", "faulty", "scale", "seed", "start")
 
-    def __init__(self, engine: Engine, seed: int | str, faults: Faults) -> None:
+    def __init__(self, engine: Engine, seed: int | str, faults: Faults, *, scale: float = 1.0) -> None:
+        #: Multiplies the times that messages take.
+        self.scale = scale
         self.engine = engine
         self.seed = seed
         self.faults = faults
@@ -86,14 +91,15 @@ class Bus:
 
     def steady_delay(self, link: str, number: float) -> float:
         """How long a message takes that nothing goes wrong with, whatever else was sent on its link, s."""
-        return _steady_delay(self.seed, link, number)
+        return self.scale * _steady_delay(self.seed, link, number)
 
     def send(self, link: str, deliver: Callable[[float], None], *, reliable: bool = False) -> None:
         """Deliver a message of the link after its delay."""
         chance = self._chance(link)
         self.counts["sent"] += 1
         # What one says to another arrives in the order in which it is said, but for what is late.
-        at = max(self.engine.now + TRIP_S_MIN + (TRIP_S_MAX - TRIP_S_MIN) * chance.random(), self._last.get(link, 0.0))
+        trip_s = self.scale * (TRIP_S_MIN + (TRIP_S_MAX - TRIP_S_MIN) * chance.random())
+        at = max(self.engine.now + trip_s, self._last.get(link, 0.0))
         self._last[link] = at
         faults = self.faults
         if self.faulty and not reliable and self.engine.now - self.start < faults.until_s:

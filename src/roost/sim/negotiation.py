@@ -38,7 +38,7 @@ from roost.negotiator.verdicts import may_be_true
 from roost.negotiator.view import usage_of
 from roost.schedd import events as ev
 from roost.schedd.idle import IdleGroup
-from roost.sim.bus import TRIP_S_MAX, Bus
+from roost.sim.bus import AT_ONCE, TRIP_S_MAX, Bus
 from roost.sim.cell import SimulatedCell
 from roost.sim.engine import RANK_CYCLE, Engine
 from roost.sim.machine.host import Machine, Slot
@@ -52,11 +52,11 @@ from roost.startd.states import State
 PROMISE_S: Final = 120.0
 AGAIN_S: Final = 0.5
 #: How soon an eager cycle follows a word of the queue: before the queue's other words are there, s.
-SOON_S: Final = 0.01
+SOON_S: Final = 0.001
 #: When an eager matchmaker knows of a slot that has become free: after it knows who has left it, s.
-SEEN_S: Final = 0.3
+SEEN_S: Final = 0.03
 #: How long an eager cycle waits for the word of slots that jobs have just left, s: they hear of it, and are seen.
-SLOT_HEARD_S: Final = TRIP_S_MAX + SEEN_S
+SLOT_HEARD_S: Final = AT_ONCE * TRIP_S_MAX + SEEN_S
 
 
 class _Named(Protocol):

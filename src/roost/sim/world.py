@@ -21,7 +21,7 @@ from roost.model.identifiers import ClaimId
 from roost.negotiator.settings import Settings as NegotiatorSettings
 from roost.schedd.claim_table import QueueSettings
 from roost.schedd.events import ClaimsHeard, Event, RunMeasured
-from roost.sim.bus import Bus, Faults
+from roost.sim.bus import AT_ONCE, Bus, Faults
 from roost.sim.cell import CellPlan, SimulatedCell
 from roost.sim.chance import stream
 from roost.sim.checkers import Checker
@@ -141,7 +141,7 @@ class World:
         cores = sum(machine.cores for machine in plan.machines)
         self.metrics = Metrics(slots=slots, days=plan.days, run_s=truths, cores=cores)
         self.recorder = Recorder(plan.start, (self.metrics.take, *sinks), lines)
-        self.bus = Bus(self.engine, plan.seed, plan.faults)
+        self.bus = Bus(self.engine, plan.seed, plan.faults, scale=AT_ONCE if plan.eager else 1.0)
         self.queue = Queue(self.engine, self.bus, self.recorder, plan.queue, exhaustive=plan.exhaustive, told=plan.told)
         self.cell = None
         if plan.cell is not None:

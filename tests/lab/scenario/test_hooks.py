@@ -38,7 +38,8 @@ def test_a_hook_that_takes_too_long_is_given_up(tmp_path: Path) -> None:
     [
         (0, 'jobs = { a = "running" }, starter = "Running"'),
         (100, 'jobs = { a = { status = "held", starts = 0 } }'),
-        (99, 'jobs = { a = { status = "idle", starts = 0 } }'),
+        # It is idle, and is given a slot again at once.
+        (99, "jobs = { a = { starts = 0 } }, hooks = { STARTER_PROLOG = 2 }"),
     ],
 )
 def test_the_status_of_a_prolog_decides_about_the_job(tmp_path: Path, status: int, expected: str) -> None:

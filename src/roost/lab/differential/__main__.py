@@ -26,23 +26,10 @@ EXCUSED: Final[Mapping[int, str]] = {
         "jobs of two users take turns every 5 s for minutes: messages take no time on a driven clock, so that usage "
         "grows faster there, and a turn changes a look at the policy sooner or later"
     ),
-    397: (
-        "the queue looks at its policies at the very instant of the poll that lets a job go on, and hears of that "
-        "before its look on a driven clock and after it in the simulation"
-    ),
-    422: (
-        "a job that is evicted ends a second before the queue goes away: messages of the simulation take that second, "
-        "and the queue is away"
-    ),
-    711: (
-        "SYSTEM_PERIODIC_VACATE is true 15 min after a start that comes just before a look at policies on a driven "
-        "clock, and 3 s later, just after it, in the simulation: the run ends a whole look earlier or later"
-    ),
     10_006: (
         "two jobs of one submission end at one instant and are to run again: on a driven clock the queue has told of "
         "the first alone when both slots are free, and the second slot goes to a job that came later"
     ),
-    10_043: "as 397: the queue looks at PeriodicHold at the very instant of the poll that lets the job go on",
 }
 #: How long a case may take, s of real time.
 LIMIT_S: Final = 600.0

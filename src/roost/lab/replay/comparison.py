@@ -3,8 +3,8 @@
 Compared are what each job does as its queue sees it, status by status with the codes of holds, what each node of a DAG
 does, row by row of its table, and the transitions of each slot in their order: number, from, to and reason have to be
 the same. Their times may differ by `tolerance_s`, and so may the time since the transition before: in the simulation a
-message takes up to a quarter of a second and matching follows half a second later; a real pool matches at once, and
-then the whole rest of a job's stay is earlier by as much. What a machine that is not used finds by looking may be a
+message takes up to 25 ms and matching follows as much later; a real pool matches at once, and then the whole rest of
+a job's stay is earlier by as much. What a machine that is not used finds by looking may be a
 whole look later. What happens that shortly before the end may still be missing.
 
 A claim may come before the word that the slot is matched, so 6 with 9 counts as 5 and 32 with 9 as 31, and the match of

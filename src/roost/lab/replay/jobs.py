@@ -56,6 +56,7 @@ class StandIn:
         self._writer = writer
         #: It has been told to end, or is gone.
         self.ending = False
+        self.dead = asyncio.Event()
         self._asked = 0
         self._here: asyncio.Future[None] | None = None
 
@@ -118,6 +119,7 @@ class StandIns:
             self._server.close()
         for each in self.by_pid.values():
             each.ending = True
+            each.dead.set()
             each.process.vanish(self.clock.now())
             each._writer.close()
 
@@ -219,6 +221,7 @@ class StandIns:
             mine = found[0]
             mine.process.gone(now, code)
             mine.ending = True
+            mine.dead.set()
             mine.say(f"die {signal}" if code is None else f"exit {code}")
 
         process = Process(self._engine, job.again(self.exits[name]), self.done_s[name], ended, lambda *_: None)  # type: ignore[arg-type]
@@ -236,6 +239,7 @@ class StandIns:
 
     def _gone(self, mine: StandIn) -> None:
         mine.silent()
+        mine.dead.set()
         self.heard += 1
         if not mine.ending:
             mine.ending = True
@@ -288,6 +292,13 @@ class StandIns:
             writer.write(format_ad(told, Form.OLD).encode())
             await writer.drain()
         writer.close()
+
+    async def die(self, family: Family) -> None:
+        """A job is to be killed: wait as long as its death takes."""
+        found = self.by_pid.get(family.pid)
+        if found is not None and found.process.here:
+            found.process.kill(self.clock.now())
+            await found.dead.wait()
 
     # -- what daemons are told -------------------------------------------------------------------------
 

@@ -52,9 +52,25 @@ _MIPS: Final = 1000
 _KFLOPS: Final = 1_000_000
 
 
+class ReplayFamily(Family):
+    """The processes of a run, which are as long in dying as the simulation has them."""
+
+    #: The processes of all jobs.
+    jobs: StandIns | None = None
+
+    async def kill(self) -> bool:
+        """SIGKILL every process once it is time for it; whether all are gone."""
+        if self.jobs is not None:
+            await self.jobs.die(self)
+        return await super().kill()
+
+
 class WatchedNursery(Nursery):
     """A nursery that knows what it has started and what is just being started."""
 
+    family_type = ReplayFamily
+    #: The processes of the present scenario's jobs; None between scenarios.
+    jobs: StandIns | None = None
     starting = 0
     families: dict[str, Family]
 
@@ -65,7 +81,8 @@ class WatchedNursery(Nursery):
             found = await super().spawn(stand_in_for(order))
         finally:
             self.starting -= 1
-        if isinstance(found, Family):
+        if isinstance(found, ReplayFamily):
+            found.jobs = self.jobs
             self.families[found.key] = found
         return found
 

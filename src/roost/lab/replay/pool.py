@@ -249,6 +249,7 @@ class ReplayPool:
             scenario.hooks,
         )
         await self.jobs.open()
+        self.nursery.jobs = self.jobs
         self.jobs.is_to_end = lambda pid: all(node.is_to_end(pid) for node in self.nodes.values())
         configs = configured(self._hooks(), self.jobs.script)
         config = self._config = configs[""]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,7 @@ from roost.schedd.identifiers import JobId
 from roost.schedd.status import JobStatus
 from roost.schedd.submit import ClusterPlan
 from roost.sim.inputs.workload import Job
+from roost.sim.queue.clock import BESIDE_POLLS_S
 from roost.sim.queue.job_changes import job_change
 from roost.sim.queue.sources import Source
 
@@ -32,6 +34,10 @@ class ReplaySchedd(ScheddDaemon):
         super().__init__(*args)
         # Event logs of whichever owner are written by who replays them.
         self.deputies.are_needed = False
+
+    async def _ticks(self) -> None:
+        await asyncio.sleep(BESIDE_POLLS_S)
+        await super()._ticks()
 
     def feed(self, event: ev.Event) -> None:
         """Something has happened."""

@@ -97,6 +97,9 @@ class _Pending:
 class Nursery:
     """Starts jobs. One for each node."""
 
+    #: What the processes of a job that starts become.
+    family_type: type[Family] = Family
+
     def __init__(self, directory: Path, group: Path | None) -> None:
         self.directory = directory
         #: The control group below which jobs get theirs; None where they get none.
@@ -450,7 +453,7 @@ class Nursery:
                 self._answer(pending, _failure(pending.order.key, fields))
             return
         line = None if handle is None else ShepherdLine(socket.socket(fileno=handle), self._idle.put)
-        self._answer(pending, Family(pending.order.record, StartRecord.of(fields, pending.order.key), line))
+        self._answer(pending, self._family(pending, fields, line))
 
     def _reuse(self, line: ShepherdLine, number: int, data: bytes, pending: _Pending) -> None:
         """Give an order to a shepherd that has nothing to do."""
@@ -469,7 +472,13 @@ class Nursery:
             line.close()
             self._answer(pending, _failure(pending.order.key, fields))
         else:
-            self._answer(pending, Family(pending.order.record, StartRecord.of(fields, pending.order.key), line))
+            self._answer(
+                pending, self.family_type(pending.order.record, StartRecord.of(fields, pending.order.key), line)
+            )
+
+    def _family(self, pending: _Pending, fields: dict[str, Any], line: ShepherdLine | None) -> Family:
+        order = pending.order
+        return self.family_type(order.record, StartRecord.of(fields, order.key), line)
 
     def _answer(self, pending: _Pending, found: Family | NotStarted) -> None:
         if pending.abandoned or pending.answer.done():

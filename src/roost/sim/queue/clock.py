@@ -27,6 +27,9 @@ from roost.sim.queue.sources import Source
 if TYPE_CHECKING:
     from roost.sim.queue.queue import Queue
 
+#: After its start, when a queue's first tick is due a tick later: machines look at full seconds, and what they tell has
+#: to be heard before or after the queue looks, in whichever world, s.
+BESIDE_POLLS_S: Final = 0.5
 #: Attributes of jobs for which time itself changes something in the queue.
 _TIMED: Final = PERIODIC_ATTRIBUTES | {"leavejobinqueue"}
 _CRON: Final = frozenset(("cronminute", "cronhour", "crondayofmonth", "cronmonth", "crondayofweek"))
@@ -44,7 +47,7 @@ class QueueClock:
         self._eager = False
         #: Some job has periodic policy, or the administrator has.
         self.judges = queue.core.claim_table.system_policy.judges_periodically
-        self._start = queue.engine.now
+        self._start = queue.engine.now + BESIDE_POLLS_S
         self._generation = 0
         self._planned: set[float] = set()
         #: Claims that something was asked of, until it is known to have come.
@@ -58,13 +61,13 @@ class QueueClock:
 
     def begin(self, now: float) -> None:
         """The daemon has started."""
-        self._start = now
+        self._start = now + BESIDE_POLLS_S
         self._generation += 1
         self._planned.clear()
         self._unsettled.clear()
         self._plan_policy(now)
         if self._eager:
-            self._at(now + self._every)
+            self._at(self._start + self._every)
 
     @property
     def _every(self) -> float:

@@ -27,7 +27,7 @@ from roost.schedd.claim_table import QueueSettings
 from roost.schedd.identifiers import JobId
 from roost.schedd.job_policy import SystemPolicy
 from roost.schedd.status import ON_MACHINE, JobStatus
-from roost.sim.bus import TRIP_S_MAX, Bus
+from roost.sim.bus import AT_ONCE, TRIP_S_MAX, Bus
 from roost.sim.cell import OPERATOR, NoSuchQueue, SimulatedCell
 from roost.sim.engine import Engine
 from roost.sim.forecast.starter_quiescence import reported_in
@@ -46,7 +46,7 @@ NAME: Final = "sim"
 DEFAULT: Final = QueueSettings(name=NAME, uid_domain=NAME)
 
 #: Within which time machines answer, s; and say that they will not run a job on a claim that has just become free.
-ANSWERED_S: Final = 4 * TRIP_S_MAX
+ANSWERED_S: Final = 4 * AT_ONCE * TRIP_S_MAX
 
 #: What a machine is told.
 ToMachine: TypeAlias = (
