@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import stat
 from collections.abc import Sequence
 from pathlib import Path
@@ -191,6 +192,11 @@ def exporting(place: Path, text: str) -> tuple[Store, ExportedFiles]:
     return store, copies
 
 
+async def settled(copies: ExportedFiles) -> None:
+    """All that was to be written is written, or has failed."""
+    await asyncio.gather(*map(asyncio.wrap_future, copies._waiting))
+
+
 def test_an_unforeseen_failure_costs_the_queues_log_a_pause_and_nothing_else(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -212,6 +218,7 @@ def test_an_unforeseen_failure_costs_the_queues_log_a_pause_and_nothing_else(
         for step in ((cluster(1), cluster(2)), (changed(2, NumJobStarts=1), ch.DropCluster(cluster=1), left)):
             store.commit([step], 3, [], [], 0)
             await copies.took([step])
+            await settled(copies)
             copies.retry()
 
     run(happen())
