@@ -6,9 +6,9 @@ import pytest
 
 from roost.classad import ClassAd
 from roost.model.cell_requests import NEXT_ON_MACHINE
+from roost.model.cell_requests import NOT_IMMEDIATE as REASON
 from roost.schedd import effects as ef
 from roost.schedd import events as ev
-from roost.schedd.immediate import REASON
 from roost.schedd.status import JobStatus
 from tests.schedd.kit import Driven, ad_of_slot, source
 

@@ -48,8 +48,18 @@ DIRECTORY: Final = "CellDirectory"
 MAIL_LIST: Final = "CellMailList"
 #: `-now y`, TRUE: the first run that cannot start all tasks of the job removes it.
 IMMEDIATE: Final = "CellImmediate"
+#: How a user works with the job (`Interaction`), and the name of the session that its streams go to; none for `qsh`,
+#: whose program makes a window.
+INTERACTIVE: Final = "CellInteractive"
+SESSION: Final = "CellSession"
+#: Rows and columns of its terminal, ``24x80``; none for a job with pipes.
+TERMINAL: Final = "CellTerminal"
+#: TRUE: `qrsh -nostdin`.
+NO_INPUT: Final = "CellNoInput"
 #: What a run says of a job that it has a slot for, and that cannot begin before its machine has confirmed another one.
 NEXT_ON_MACHINE: Final = "the run has a slot for it, and its machine starts one job after another: it is next"
+#: RemoveReason of an immediate job that could not start.
+NOT_IMMEDIATE: Final = "the job was to start immediately, and could not be scheduled"
 #: `-r`: y or n
 RERUN: Final = "CellRerun"
 #: `-a`: not before this instant, epoch s.
@@ -94,6 +104,17 @@ class InstanceAction(StrEnum):
     RESUME = "resume"
     #: Take away the error state E.
     CLEAR = "clear"
+
+
+class Interaction(StrEnum):
+    """How a user works with a job while it runs."""
+
+    #: `qrsh COMMAND`
+    COMMAND = "command"
+    #: `qlogin`, and `qrsh` without a command: a login shell.
+    LOGIN = "login"
+    #: `qsh`: a terminal emulator on the user's display.
+    WINDOW = "window"
 
 
 class Suspender(StrEnum):

@@ -7,16 +7,11 @@ that. Once it has started, it is a job like others: it may be run again.
 
 from __future__ import annotations
 
-from typing import Final
-
-from roost.model.cell_requests import IMMEDIATE, NEXT_ON_MACHINE
+from roost.model.cell_requests import IMMEDIATE, NEXT_ON_MACHINE, NOT_IMMEDIATE
 from roost.schedd.book import Cluster
 from roost.schedd.claim_table import ClaimTable
 from roost.schedd.status import JobStatus
 from roost.schedd.work import Work
-
-#: RemoveReason of such a job.
-REASON: Final = "the job was to start immediately, and could not be scheduled"
 
 
 def remove_refused(work: Work, claim_table: ClaimTable, autocluster: int, text: str) -> None:
@@ -49,4 +44,4 @@ def _remove(work: Work, claim_table: ClaimTable, cluster: Cluster) -> None:
 
     for proc in list(cluster.procs()):
         if cluster.status(proc) not in (JobStatus.REMOVED, JobStatus.COMPLETED):
-            take_away(work, claim_table, cluster.job(proc), REASON)
+            take_away(work, claim_table, cluster.job(proc), NOT_IMMEDIATE)

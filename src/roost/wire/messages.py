@@ -519,6 +519,9 @@ class OpenTask(Message, frozen=True, kw_only=True):
     shell: bool = True
     #: It reads what `WriteTask` brings; else nothing.
     stdin: bool = True
+    #: It has a terminal with so many rows and columns; 0 for none.
+    rows: int = 0
+    columns: int = 0
 
 
 class BeginTask(Message, frozen=True, kw_only=True):
@@ -536,6 +539,8 @@ class BeginTask(Message, frozen=True, kw_only=True):
     directory: str = ""
     shell: bool = True
     stdin: bool = True
+    rows: int = 0
+    columns: int = 0
 
 
 class TaskBegun(Message, frozen=True, kw_only=True):
@@ -568,18 +573,22 @@ class TaskPrinted(Message, frozen=True, kw_only=True):
 
 
 class WriteTask(Message, frozen=True, kw_only=True):
-    """Input for a task from a byte on; `last`: there is no more."""
+    """Input for a task from a byte on; `last`: there is no more. Said twice, the task has it once."""
 
     task: str
     offset: int
     data: bytes = b""
     last: bool = False
+    #: The size of its terminal; 0 where nothing is said of that.
+    rows: int = 0
+    columns: int = 0
 
 
 class TaskTook(Message, frozen=True, kw_only=True):
-    """The answer to `WriteTask`: from which byte on more is wanted; `over`: none is."""
+    """The answer to `WriteTask`: from which byte on more is wanted; `closed`: the last is known; `over`: none is."""
 
     offset: int
+    closed: bool = False
     over: bool = False
 
 

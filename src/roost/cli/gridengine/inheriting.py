@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import select
 import socket
 import struct
 import sys
@@ -17,6 +18,7 @@ import uuid
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from roost.cli.gridengine import keyboard
 from roost.gridengine.commands.errors import Failure
 from roost.wire import messages as m
 from roost.wire.codec import decode, encode
@@ -49,8 +51,10 @@ def inherit(
     shell: bool,
     stdin: bool,
     verbose: bool,
+    terminal: bool = False,
 ) -> int:
     """Run a task on a host of the job that this process is of; its exit status. Raises Failure."""
+    rows, columns = keyboard.terminal_size() if terminal else (0, 0)
     job = os.environ.get("JOB_ID", "")
     if not job:
         raise Failure('error: "qrsh" called with option "-inherit", but "JOB_ID" not set in environment')
@@ -75,6 +79,8 @@ def inherit(
         directory=directory,
         shell=shell,
         stdin=stdin,
+        rows=rows,
+        columns=columns,
     )
     door = _Door(place[0], asked)
     try:
@@ -83,9 +89,11 @@ def inherit(
             raise _failed(job, refused(host), begun.error)
         if verbose:
             sys.stderr.write(f"task {begun.name} of job {job} has been started on {host}\n")
-        if stdin:
-            threading.Thread(target=_feed, args=(place[0], asked), daemon=True).start()
-        return _relay(door, asked.task)
+        with keyboard.raw() if terminal and stdin else contextlib.nullcontext():
+            resized = keyboard.resizes() if terminal else None
+            if stdin or terminal:
+                threading.Thread(target=_feed, args=(place[0], asked, resized), daemon=True).start()
+            return _relay(door, asked.task)
     finally:
         door.close()
 
@@ -123,25 +131,38 @@ def _write(stream: int, data: bytes) -> None:
         data = data[os.write(stream, data) :]
 
 
-def _feed(name: str, asked: m.OpenTask) -> None:
-    """Give the task what this process reads, on a connection of its own."""
+def _feed(name: str, asked: m.OpenTask, resized: int | None) -> None:
+    """Give the task what this process reads, and the size of its terminal, on a connection of its own."""
+    files, offset = ([0] if asked.stdin else []) + ([] if resized is None else [resized]), 0
     with contextlib.suppress(Failure, OSError), contextlib.closing(_Door(name, asked)) as door:
         if door.enter().error:
             return
-        offset = 0
-        while True:
-            data = os.read(0, _PIECE)
-            last, end = not data, offset + len(data)
-            while True:
-                took = door.ask(m.WriteTask(task=asked.task, offset=offset, data=data, last=last))
-                if not isinstance(took, m.TaskTook) or took.over:
+        while files:
+            ready, _, _ = select.select(files, [], [])
+            if resized is not None and resized in ready:
+                os.read(resized, _PIECE)
+                rows, columns = keyboard.terminal_size()
+                door.ask(m.WriteTask(task=asked.task, offset=offset, rows=rows, columns=columns))
+            if 0 in ready:
+                data = os.read(0, _PIECE)
+                if not _given(door, asked.task, offset, data):
                     return
-                data, offset = data[took.offset - offset :], took.offset
-                if offset >= end:
-                    break
-                time.sleep(_FULL_S)
-            if last:
-                return
+                offset += len(data)
+                if not data:
+                    files.remove(0)
+
+
+def _given(door: _Door, task: str, offset: int, data: bytes) -> bool:
+    """Give the task all of a piece of input, an empty one as the end; whether it wants more."""
+    end, last = offset + len(data), not data
+    while True:
+        took = door.ask(m.WriteTask(task=task, offset=offset, data=data, last=last))
+        if not isinstance(took, m.TaskTook) or took.over:
+            return False
+        data, offset = data[took.offset - offset :], took.offset
+        if offset >= end and (took.closed or not last):
+            return True
+        time.sleep(_FULL_S)
 
 
 class _Door:

@@ -19,4 +19,6 @@ COMMANDS: Final = {
     "qresub": "qresub",
     "qquota": "qquota",
     "qrsh": "qrsh",
+    "qlogin": "qrsh",
+    "qsh": "qrsh",
 }

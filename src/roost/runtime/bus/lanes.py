@@ -22,8 +22,8 @@ WIDTH: Final = 4
 #: Requests of one user that wait for these.
 WAITING_MAX: Final = 256
 
-#: The request that takes no time, and waits for no other.
-_BESIDE: Final = "under-way"
+#: Requests that wait for no other: they take no time, or the asker waits for a job meanwhile and asks one at a time.
+_BESIDE: Final = frozenset(("under-way", "read-streams", "write-streams", "keep-streams", "leave-streams"))
 
 #: Serves a request: what is asked, the user, the subject to answer on.
 Serve = Callable[[Ask, str, str], Awaitable[None]]
@@ -45,7 +45,7 @@ class Lanes:
         """A request has come."""
         if not isinstance(message, Ask):
             return
-        if message.what == _BESIDE:
+        if message.what in _BESIDE:
             self._spawn(self._one(message, sender, reply))
             return
         self._replies.add(reply)

@@ -18,6 +18,7 @@ from roost.node.machine import NodeSlot
 from roost.policy.explain.configured import configured_machine
 from roost.runtime.bus.permission import refusal
 from roost.runtime.bus.request_answers import NotFound, RequestAnswers, expression
+from roost.runtime.node.stream_answers import stream_answer
 from roost.runtime.role import superusers
 from roost.startd.draining import DrainOrder, OnCompletion
 from roost.wire.ads import ad_data
@@ -78,6 +79,8 @@ class NodeAnswers(RequestAnswers):
                 return self._vacate(request, sender, now)
             case machine.Reopen():
                 return self._reopen(request, sender, now)
+            case machine.ReadStreams() | machine.WriteStreams() | machine.KeepStreams() | machine.LeaveStreams():
+                return await stream_answer(self._daemon.sessions, request, sender)
             case machine.UnderWay(reply=asked):
                 return self._daemon.lanes.has(asked)
             case machine.Poll():

@@ -11,6 +11,8 @@ A shell whose name is one of the login shells begins as one: its name has a `-` 
 arguments are one line for the shell, as in Grid Engine; with `-shell n` the command is executed as it is.
 
 With a starter method the queue's program is executed instead of all that, with what the shell would get.
+
+For `qrsh` and `qlogin` the shell is the login shell of the job's user, and without a command it begins as one.
 """
 
 from __future__ import annotations
@@ -22,7 +24,7 @@ from typing import Final, NamedTuple
 
 from roost.classad import ClassAd
 from roost.classad.values import fold
-from roost.model.cell_requests import DIRECT, NAME, SCRIPT, SHELL
+from roost.model.cell_requests import DIRECT, INTERACTIVE, NAME, SCRIPT, SHELL, Interaction
 from roost.model.command_line import arguments_of
 from roost.model.queue_context import QueueContext
 
@@ -54,14 +56,30 @@ def script_of(ad: ClassAd) -> str | None:
     return text if isinstance(text, str) and is_cell_job(ad) else None
 
 
-def cell_program(ad: ClassAd, sandbox: Path, directory: Path, context: QueueContext | None) -> Start:
-    """What is executed for a job of `qsub` in a queue instance. Raises CommandLineError."""
+def interaction_of(ad: ClassAd) -> Interaction | None:
+    """How a user is connected to a job; None for any other job."""
+    found = ad.cell(fold(INTERACTIVE))
+    return Interaction(found) if isinstance(found, str) and found in tuple(Interaction) else None
+
+
+def cell_program(
+    ad: ClassAd, sandbox: Path, directory: Path, context: QueueContext | None, login_shell: str = ""
+) -> Start:
+    """What is executed for a job of `qsub` in a queue instance; the login shell is that of its user, "" for none.
+
+    Raises CommandLineError.
+    """
     given, command, words = ad.cell(fold(SHELL)), str(ad.cell("cmd")), arguments_of(ad)
-    queue = context or _NO_QUEUE
+    queue, interaction = context or _NO_QUEUE, interaction_of(ad)
     shell = given if isinstance(given, str) else queue.shell
+    if interaction is not None:
+        shell = login_shell or _SHELL
     name = shell.rpartition("/")[2]
-    name = f"-{name}" if name in queue.login_shells else name
+    name = f"-{name}" if name in queue.login_shells and interaction is not Interaction.COMMAND else name
     text, path = script_of(ad), sandbox / SCRIPT_FILE
+    if interaction is Interaction.LOGIN:
+        method = queue.starter_method
+        return Start(Path(method), (method, shell)) if method else Start(Path(shell), (f"-{shell.rpartition('/')[2]}",))
     if queue.starter_method:
         return _by_method(queue, None if text is None else path, command, words)
     if text is not None:

@@ -54,6 +54,7 @@ from roost.runtime.node.runs.runner import Surroundings
 from roost.runtime.node.runs.scratch import Scratch, directories_of
 from roost.runtime.node.runs.takeover import take_over
 from roost.runtime.node.sensors import Sensors
+from roost.runtime.node.sessions import Sessions
 from roost.runtime.node.slot_ads import SlotPublisher
 from roost.runtime.node.state import NodeState
 from roost.runtime.node.tasks.door import TaskDoor
@@ -122,6 +123,7 @@ class NodeDaemon:
         self.ads = SlotPublisher(self.machine, self.name, self.outbox.to_pool, self.clock)
         self.queue_requests = QueueRequests(self)
         self.slave_tasks = SlaveTasks(self)
+        self.sessions = Sessions(self)
         self.door = TaskDoor(self)
         self.lanes = Lanes(bus, NodeAnswers(self).on_ask)
         self._poll_now = asyncio.Event()
@@ -243,7 +245,9 @@ class NodeDaemon:
         await self._limit_memory()
         self.audit.load()
         self._note_configuration(None)
+        self.sessions.load()
         await take_over(self, self.reports.load())
+        self.sessions.taken_over()
         self._note_unreadable()
         await self.slave_tasks.resume()
         self.cron.begin()
@@ -262,6 +266,7 @@ class NodeDaemon:
             ("care for leases", self.outbox.ask_for_life(self.machine)),
             ("the daemon's own ad", self._tell_master()),
             ("tidying", self._tidy()),
+            ("care for sessions", self.sessions.watch()),
             ("publication of slots", self.ads.refresh()),
             ("the record of transitions", self.transition_log.keep()),
             ("sending of decisions", self.audit.send_all()),

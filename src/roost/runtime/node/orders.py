@@ -242,6 +242,7 @@ class NodeOrders:
             config=daemon.config,
             clock=daemon.clock,
             context=starter.state.launch.context,
+            sessions=daemon.sessions,
             record=daemon.reports.record(slot.run_name),
             problem=partial(daemon.reports.problem, slot.run_name),
             done=partial(daemon.reports.done, slot.run_name),

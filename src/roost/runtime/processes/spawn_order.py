@@ -52,6 +52,29 @@ class OrderTooLarge(ValueError):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RelayOrder:
+    """That the shepherd carries the job's streams (`shepherd.relay`)."""
+
+    #: Where they are kept; it has the named pipe ``in``.
+    directory: Path
+    #: Rows and columns of the job's terminal; None for pipes.
+    terminal: tuple[int, int] | None = None
+    #: Whether it reads anything; a terminal does.
+    reads: bool = True
+
+    def packed(self) -> dict[str, object]:
+        """As the shepherd reads it."""
+        rows, columns = self.terminal or (0, 0)
+        return {
+            "directory": os.fsencode(self.directory),
+            "terminal": self.terminal is not None,
+            "rows": rows,
+            "columns": columns,
+            "input": self.reads,
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SpawnOrder:
     """A job's program and all that its process has from the beginning."""
 
@@ -69,6 +92,8 @@ class SpawnOrder:
     stdout: Path | None = None
     #: The same path as `stdout` makes one stream of both.
     stderr: Path | None = None
+    #: Streams that a user is connected to; the three files do not count then.
+    relay: RelayOrder | None = None
     #: Add to output and error instead of emptying them first: a job started again after it saved its state.
     append: bool = False
     #: The account that the job runs as; None for the account of the node. Only root can choose.
@@ -103,6 +128,7 @@ class SpawnOrder:
             "environment": environment,
             "directory": os.fsencode(self.directory),
             "streams": tuple(None if each is None else os.fsencode(each) for each in self._streams),
+            "relay": None if self.relay is None else self.relay.packed(),
             "append": self.append,
             "account": None if account is None else (account.uid, account.gid, list(account.groups)),
             "umask": self.umask,
@@ -186,6 +212,7 @@ _HOLDS: Final[Mapping[str, StarterHold]] = {
 
 _WORDS: Final[Mapping[str, str]] = {
     "session": "The job's process could not be prepared:",
+    "streams": "The streams of the job could not be made:",
     "limits": "The limits of the job's process could not be set:",
     "account": "The job could not run as its user:",
     "directory": "The job's working directory cannot be entered:",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Final
+from typing import Annotated, Final, TypeAlias
 
 from roost.wire.requests.verb import (
     AdData,
@@ -16,7 +16,7 @@ from roost.wire.requests.verb import (
     table,
     under_way,
 )  # fmt: skip
-from roost.wire.structs import Count, OneOf, Struct
+from roost.wire.structs import Between, Count, Matching, OneOf, Struct
 
 
 def _schedules() -> tuple[object, ...]:
@@ -105,6 +105,63 @@ class Story(Request[list[Record]]):
     limit: Count = 0
 
 
+#: The name of a session, and bytes in base 64.
+SessionName: TypeAlias = Annotated[str, Matching(r"[0-9a-f]{32}", "the name of a session")]
+Bytes64: TypeAlias = Annotated[str, Matching(r"[A-Za-z0-9+/]{0,600000}={0,2}", "bytes in base 64")]
+#: Rows or columns of a terminal; 0 where nothing is said of them.
+Side: TypeAlias = Annotated[int, Between(0, 65535)]
+
+
+class Printed(Struct):
+    """What a job has printed; `ended`: it is over, and there is no more than this."""
+
+    out: Bytes64 = ""
+    err: Bytes64 = ""
+    ended: bool = False
+    #: Both None where the end was not seen.
+    exit_code: int | None = None
+    signal: int | None = None
+
+
+class ReadStreams(Request[Printed]):
+    """What has a job printed from these bytes on? The answer may take 2 s, until there is something to tell."""
+
+    session: SessionName
+    out: Annotated[int, Between(0, 2**62)] = 0
+    err: Annotated[int, Between(0, 2**62)] = 0
+
+
+class Took(Struct):
+    """From which byte on a job wants input; `closed`: it knows of the last; `over`: it wants none."""
+
+    offset: int
+    closed: bool = False
+    over: bool = False
+
+
+class WriteStreams(Request[Took]):
+    """Input for a job from a byte on; `last`: there is no more. Said twice, the job has it once."""
+
+    session: SessionName
+    offset: Annotated[int, Between(0, 2**62)] = 0
+    data: Bytes64 = ""
+    last: bool = False
+    rows: Side = 0
+    columns: Side = 0
+
+
+class KeepStreams(Request[None]):
+    """The user's command is there."""
+
+    session: SessionName
+
+
+class LeaveStreams(Request[None]):
+    """The user has all that a job printed, or wants no more of it: it is ended if it runs."""
+
+    session: SessionName
+
+
 class UnderWay(StillToAnswer):
     """Whether this process of the machine's daemon has a request, and has not answered it: another one never will."""
 
@@ -123,10 +180,14 @@ MACHINE: Final = table(
     question("ads", Ads, "ads of the machine's slots"),
     Verb("cancel-drain", CancelDrain, Asker.ADMINISTRATOR_OR_CENTRAL, "end a drain"),
     Verb("drain", Drain, Asker.ADMINISTRATOR_OR_CENTRAL, "drain the machine"),
+    Verb("keep-streams", KeepStreams, Asker.OWNER, "say that the command connected to a job is there"),
+    Verb("leave-streams", LeaveStreams, Asker.OWNER, "end the connection to a job"),
     question("origins", Origins, "where the policy of a slot is set"),
     Verb("poll", Poll, Asker.ADMINISTRATOR, "evaluate the policy now"),
+    Verb("read-streams", ReadStreams, Asker.OWNER, "read what a job prints that the user is connected to"),
     Verb("reopen", Reopen, Asker.ADMINISTRATOR, "open slots that a failed prolog or epilog has closed"),
     question("story", Story, "what happened to a slot or job"),
     under_way(UnderWay),
     Verb("vacate", Vacate, Asker.ADMINISTRATOR, "evict the jobs of slots"),
+    Verb("write-streams", WriteStreams, Asker.OWNER, "give input to a job that the user is connected to"),
 )

@@ -27,7 +27,7 @@ from roost.model.queue_context import QueueContext
 from roost.runtime.files.deputy.hands import OWN, Hands
 from roost.runtime.files.input_files import STDERR, STDOUT, initial_directory, program_name, standard_input
 from roost.runtime.node.cell_program import SCRIPT_FILE, cell_program, is_cell_job, script_of
-from roost.runtime.processes.accounts import Account
+from roost.runtime.processes.accounts import Account, own_account
 from roost.starter.queue_environment import PATH
 
 #: The host file of a parallel job.
@@ -157,7 +157,8 @@ def job_program(job_ad: ClassAd, place: JobPlace) -> Program:
     iwd = initial_directory(job_ad)
     instead: Path | None = None
     if is_cell_job(job_ad):
-        path, arguments, instead = cell_program(job_ad, place.sandbox, iwd, place.context)
+        login_shell = (place.account or own_account()).shell
+        path, arguments, instead = cell_program(job_ad, place.sandbox, iwd, place.context, login_shell)
     else:
         moved = program_name(job_ad) if place.moves_files else None
         path = place.sandbox / moved if moved is not None else iwd / command

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Final
 from roost.base.records import replace
 from roost.classad import ClassAd, ParseError, Syntax, parse_expression
 from roost.config import ConfigError
+from roost.model.cell_requests import Interaction
 from roost.model.command_line import environment_from_submit
 from roost.model.starter import StarterHold
-from roost.runtime.node.cell_program import SCRIPT_FILE, is_cell_job, method_environment, script_of
+from roost.runtime.node.cell_program import SCRIPT_FILE, interaction_of, is_cell_job, method_environment, script_of
 from roost.runtime.node.runs.job_environment import (
     HOSTFILE,
     JobPlace,
@@ -42,6 +43,10 @@ if TYPE_CHECKING:
 #: Limits of queues, without `s_` or `h_` before them, by the names of setrlimit(2).
 RLIMITS: Final[Mapping[str, str]] = {
     "cpu": "cpu", "fsize": "fsize", "data": "data", "stack": "stack", "core": "core", "rss": "rss", "vmem": "as",
+}  # fmt: skip
+#: JOB_SCRIPT of jobs that users are connected to.
+SCRIPT_NAMES: Final[Mapping[Interaction, str]] = {
+    Interaction.COMMAND: "QRSH", Interaction.LOGIN: "QLOGIN", Interaction.WINDOW: "INTERACTIVE",
 }  # fmt: skip
 #: Limits from here on are none to the kernel.
 _LIMIT_MAX: Final = 2.0**62
@@ -131,7 +136,7 @@ def with_queue(runner: Runner, job_ad: ClassAd, place: JobPlace, program: Progra
         return place
     told = queue_environment(job_ad, context, script_values(runner, job_ad, program))
     if program is not None:
-        told["JOB_SCRIPT"] = str(place.sandbox / SCRIPT_FILE if script_of(job_ad) is not None else program.path)
+        told["JOB_SCRIPT"] = _script_name(job_ad, place, program)
     if context.parallel is not None:
         told["PE_HOSTFILE"] = str(place.sandbox / HOSTFILE)
     if runner.tasks is not None:
@@ -139,6 +144,14 @@ def with_queue(runner: Runner, job_ad: ClassAd, place: JobPlace, program: Progra
     if context.starter_method and is_cell_job(job_ad):
         told.update(method_environment(job_ad, context))
     return replace(place, tmpdir=runner.tmpdir, submitted=submission_environment(job_ad), queue=told)
+
+
+def _script_name(job_ad: ClassAd, place: JobPlace, program: Program) -> str:
+    """What Grid Engine calls the script of a job."""
+    interaction = interaction_of(job_ad)
+    if script_of(job_ad) is not None:
+        return str(place.sandbox / SCRIPT_FILE)
+    return str(program.path) if interaction is None else SCRIPT_NAMES[interaction]
 
 
 def thread_variables(config: Config) -> tuple[str, ...]:

@@ -49,6 +49,7 @@ from roost.runtime.node.runs.job_tmpdir import LISTED, make_tmpdir, remove_tmpdi
 from roost.runtime.node.runs.reports import file_name
 from roost.runtime.node.runs.reused_sandboxes import Sandboxes
 from roost.runtime.node.runs.scratch import Scratch
+from roost.runtime.node.sessions import Sessions
 from roost.runtime.node.tasks.job_tasks import JobTasks
 from roost.runtime.processes.accounts import Account, NoSuchAccount, account_numbered, can_switch_user
 from roost.runtime.processes.family import Family, adopt
@@ -114,6 +115,8 @@ class Surroundings:
     context: QueueContext | None = None
     #: Jobs run as the daemon's own user, whichever user owns them.
     as_daemon: bool = False
+    #: The jobs that users are connected to; None where there can be none.
+    sessions: Sessions | None = None
 
 
 class Runner:
@@ -402,6 +405,8 @@ class Runner:
                 order = job_order(self, number, job_ad)
             else:
                 order = await with_hands(self.transfers.hands, job_order, self, number, job_ad)
+            if self.around.sessions is not None:
+                order = replace(order, relay=self.around.sessions.relay(job_ad, self._end_job))
             family = await self._spawned(order)
         except BadJob as problem:
             self._not_started(number, str(problem), problem.code)
@@ -439,7 +444,7 @@ class Runner:
         if not isinstance(found, Family):
             return False
         _log.info("%s: run %s goes on", self.slot, self.run)
-        self._has(found, number)
+        self.adopted(found, number)
         self.around.began(number, found.pid)
         return True
 
@@ -500,6 +505,8 @@ class Runner:
 
     async def _watch(self, family: Family, number: int) -> None:
         end: ProcessEnd = await family.wait()
+        if self.around.sessions is not None:
+            self.around.sessions.ended(self.job_ad, end)
         if self.tasks is not None:
             await self.tasks.end()
         self.around.tell(sev.UsageSampled(run=number, usage=_last_usage(end)))
@@ -533,6 +540,8 @@ class Runner:
 
     def adopted(self, family: Family, number: int) -> None:
         """The job of an earlier daemon."""
+        if self.around.sessions is not None:
+            self.around.sessions.goes_on(self.job_ad, self._end_job)
         self._has(family, number)
 
     async def _suspend(self) -> None:
@@ -548,7 +557,7 @@ class Runner:
             await self.family.resume()
 
     def _end_job(self) -> None:
-        """A slave task of the job has failed."""
+        """A slave task of the job has failed, or the user who was connected to it is gone."""
         self._queue.put_nowait(self.kill())
 
     async def _signal(self, name: str) -> None:

@@ -122,6 +122,8 @@ class JobTasks:
                 directory=asked.directory,
                 shell=asked.shell,
                 stdin=asked.stdin,
+                rows=asked.rows,
+                columns=asked.columns,
             )
             return await self._asked(self._subject(place.node), begin, m.TaskBegun, TRY_S)
         except NoAnswer as problem:

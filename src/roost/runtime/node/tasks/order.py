@@ -23,7 +23,7 @@ from roost.runtime.node.runs.job_order import given_environment, niceness_in, rl
 from roost.runtime.node.tasks.job_tasks import DOOR
 from roost.runtime.processes.accounts import Account, own_account
 from roost.runtime.processes.memory_control import memory_limit
-from roost.runtime.processes.spawn_order import SpawnOrder
+from roost.runtime.processes.spawn_order import RelayOrder, SpawnOrder
 from roost.starter.queue_environment import PATH, queue_environment, submission_environment
 from roost.wire.messages import BeginTask
 
@@ -95,10 +95,8 @@ def task_directory(work: TaskWork, asked: str) -> Path:
     return directory if directory.is_dir() else work.sandbox
 
 
-def task_order(
-    work: TaskWork, message: BeginTask, *, key: str, record: Path, stdin: Path | None, out: Path, err: Path
-) -> SpawnOrder:
-    """The order to start a task. Raises BadJob."""
+def task_order(work: TaskWork, message: BeginTask, *, key: str, record: Path, streams: Path) -> SpawnOrder:
+    """The order to start a task, whose streams are kept in a directory. Raises BadJob."""
     program, arguments = task_program(work, message)
     return SpawnOrder(
         key=key,
@@ -107,9 +105,11 @@ def task_order(
         arguments=arguments,
         environment=task_environment(work, message),
         directory=task_directory(work, message.directory),
-        stdin=stdin,
-        stdout=out,
-        stderr=err,
+        relay=RelayOrder(
+            directory=streams,
+            terminal=(message.rows, message.columns) if message.rows and message.columns else None,
+            reads=message.stdin,
+        ),
         account=work.account,
         niceness=niceness_in(work.config, work.slot_ad, work.job_ad, work.queue),
         limits=rlimits({}, work.queue),

@@ -109,6 +109,7 @@ class SlaveSite:
     def drop(self, task: SlaveTask) -> None:
         """A task could not be started."""
         task.close()
+        task.streams.remove()
         self.tasks.pop(task.ticket.number, None)
         for suffix in (TICKET, RECORD):
             task.path(suffix).unlink(missing_ok=True)
@@ -122,7 +123,7 @@ class SlaveSite:
                 _log.error("%s cannot be read: %s", path, error)
                 continue
             self.kept.number = max(self.kept.number, ticket.number)
-            task = SlaveTask(ticket, self.directory, Path(self.kept.sandbox))
+            task = SlaveTask(ticket, self.directory)
             if not task.restore_end():
                 found = await adopt(task.path(RECORD), self.key(ticket))
                 if not isinstance(found, Family):

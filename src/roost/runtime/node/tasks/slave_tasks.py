@@ -100,8 +100,7 @@ class SlaveTasks:
                 found = self._task(message.task, sender)
                 if found is None:
                     return m.TaskPrinted(ended=True, error="the task is not known")
-                site, task = found
-                return await task.printed(message.out, message.err, self._daemon.deputies.hands_as(site.account))
+                return await found[1].printed(message.out, message.err)
             case m.WriteTask():
                 found = self._task(message.task, sender)
                 return m.TaskTook(offset=message.offset, over=True) if found is None else found[1].take(message)
@@ -219,10 +218,11 @@ class SlaveTasks:
         ticket = Ticket(
             task=message.task, number=site.next_number(), claim=place.claim, queue=queue.queue, host=queue.host
         )
-        task = SlaveTask(ticket, site.directory, Path(site.kept.sandbox))
+        task = SlaveTask(ticket, site.directory)
         try:
             daemon.state.keep_claim(slot, daemon.machine)
             task.keep()
+            task.streams.make()
             work = TaskWork(
                 job_ad=job_ad,
                 slot_ad=daemon.machine.ad(slot, daemon.clock.now()),
@@ -237,9 +237,7 @@ class SlaveTasks:
                 message,
                 key=site.key(ticket),
                 record=task.path(RECORD),
-                stdin=task.make_input() if message.stdin else None,
-                out=task.stream(".out"),
-                err=task.stream(".err"),
+                streams=task.streams.directory,
             )
             site.tasks[ticket.number] = task
             family = await daemon.nursery.spawn(order)

@@ -10,6 +10,8 @@ An order is a dictionary; texts that reach the kernel are bytes:
 ``environment``         dictionary
 ``directory``           working directory
 ``streams``             paths of standard input, output and error; None is /dev/null
+``relay``               how the shepherd carries the streams (`relay`), or None where they are files
+``ends``                with a relay: the files that become input, output and error; one file thrice is a terminal
 ``append``              output and error are added to, not emptied
 ``account``             (uid, gid, list of groups), or None to stay who one is
 ``umask``               number, or None
@@ -43,8 +45,10 @@ What this module does not do: decide what a failure means.
 from __future__ import annotations
 
 import _signal  # type: ignore[import-not-found]
+import fcntl
 import os
 import resource
+import termios
 import time
 
 from roost.runtime.processes.shepherd.system import die_with_parent, read_kernel_file, write_kernel_file
@@ -55,7 +59,7 @@ if TYPE_CHECKING:
     from typing import Any, NoReturn
 
 #: What can fail, in the order in which it is done.
-STAGES = ("session", "limits", "account", "directory", "input", "output", "error", "program")
+STAGES = ("session", "streams", "limits", "account", "directory", "input", "output", "error", "program")
 
 _KILL = 9
 _OOM_SCORE = b"/proc/self/oom_score_adj"
@@ -109,6 +113,7 @@ def is_plain(order: dict[str, Any]) -> bool:
     """Whether a job's process differs from its shepherd's in nothing but what `launch_plain` knows."""
     return (
         order["account"] is None
+        and order["relay"] is None
         and order["processors"] is None
         and not order["limits"]
         and not order["niceness"]
@@ -220,10 +225,15 @@ def _set_up(order: dict[str, Any], shepherd: int, moves: bool) -> None:
     _enter(order)
     if order["umask"] is not None:
         os.umask(order["umask"])
-    streams = _opened_streams(order)
+    streams = _opened_streams(order) if order["relay"] is None else order["ends"]
     # Input last: where it is a file, what stands for /dev/null goes.
     for number in (2, 1, 0):
         os.dup2(streams[number], number)
+    if order["relay"] is not None and order["relay"]["terminal"]:
+        try:
+            fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+        except OSError as problem:
+            raise Failed("streams", problem) from problem
 
 
 def _enter(order: dict[str, Any]) -> None:

@@ -45,6 +45,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, NoReturn
 
+    from roost.runtime.processes.shepherd.relay import Relay
+
 #: How long the shepherd tries to kill what the main process left, s; it may be another user's, or hang in the kernel.
 SWEEP_S = 20.0
 #: How long it tries to record the end where there is no room on the disk, s.
@@ -140,12 +142,14 @@ def _tell(channel: _socket.socket, answer: dict[str, object], line: _socket.sock
 class Job:
     """The job as its shepherd sees it."""
 
-    __slots__ = ("boot", "file", "identity", "order", "outcome", "pid", "runs", "started_at", "used_before")
+    __slots__ = ("boot", "file", "identity", "order", "outcome", "pid", "relay", "runs", "started_at", "used_before")
 
     def __init__(self, order: dict[str, Any], boot: str) -> None:
         self.order = order
         self.boot = boot
         self.pid = 0
+        #: Carries the streams of a job that a user is connected to; None for any other.
+        self.relay: Relay | None = None
         #: Its record.
         self.file = -1
         #: Its program has been started.
@@ -191,11 +195,16 @@ class Job:
                 if memory["group"] != self.order["group"]:
                     make_group(memory["group"])
                 limit_memory(memory)
+            self._connect()
             if is_plain(self.order) and not self._is_better_forked():
                 self.pid = launch_plain(self.order)
             else:
                 self._fork(shepherd)
+            if self.relay is not None:
+                self.relay.begun()
         except Failed as failed:
+            if self.relay is not None:
+                self.relay.close()
             failure: dict[str, object] = {"failed": failed.stage, "errno": failed.number}
             failure["detail"] = failed.detail.decode("utf-8", "replace")
             self._record_not_started(failure)
@@ -214,6 +223,18 @@ class Job:
             self.identity["memory_group"] = os.fsdecode(memory["group"])
         append_record(self.file, {"key": self.order["key"], **self.identity})
         return None
+
+    def _connect(self) -> None:
+        """Make the streams of a job that a user is connected to. Raises Failed."""
+        if self.order["relay"] is None:
+            return
+        try:
+            from roost.runtime.processes.shepherd.relay import Relay
+
+            self.relay = Relay(self.order["relay"], self.order["account"])
+        except OSError as problem:
+            raise Failed("streams", problem, self.order["relay"]["directory"]) from problem
+        self.order["ends"] = self.relay.ends
 
     def _is_better_forked(self) -> bool:
         """Whether the program of a plain order runs sooner by a child that need not move into its group."""
@@ -256,7 +277,10 @@ class Job:
     def wait(self) -> bool:
         """Wait for the main process, record its end, and see to the rest; whether nothing is left."""
         memory = self.order["memory"]
-        status, usage = self._main_ended() if memory is None else self._main_ended_or_starved(memory)
+        if self.relay is not None:
+            status, usage = self._main_ended_carried(self.relay, memory)
+        else:
+            status, usage = self._main_ended() if memory is None else self._main_ended_or_starved(memory)
         self.outcome = {
             "key": self.order["key"],
             "boot": self.boot,
@@ -277,6 +301,10 @@ class Job:
         else:
             self._record(1)
             left = self._await_rest() if self.order["await_family"] else self._sweep()
+        if self.relay is not None:
+            # Before the end is told: what it printed last is there then.
+            self.relay.finish()
+            self.relay.close()
         self._record(left)
         os.close(self.file)
         return left == 0
@@ -304,6 +332,23 @@ class Job:
                     _signal.sigtimedwait((_signal.SIGCHLD,), _MEMORY_S)
         finally:
             _signal.pthread_sigmask(_signal.SIG_SETMASK, mask)
+
+    def _main_ended_carried(self, relay: Relay, memory: dict[str, Any] | None) -> tuple[int, Any]:
+        """The same of a job whose streams are carried meanwhile."""
+        process = os.pidfd_open(self.pid)
+        try:
+            while True:
+                relay.carry(process, _MEMORY_S)
+                while True:
+                    pid, status, usage = os.wait4(-1, os.WNOHANG)
+                    if pid == self.pid:
+                        return status, usage
+                    if pid == 0:
+                        break
+                if memory is not None and killed_for_memory(memory):
+                    kill_family(os.getpid(), self.order["group"])
+        finally:
+            os.close(process)
 
     def _await_rest(self) -> int:
         while True:

@@ -1,0 +1,135 @@
+"""The connection of a user to a running job: what the job prints comes out here, what is typed here goes to the job.
+
+The job's machine keeps what the job prints until it is asked for what comes after that, and takes input by its place;
+so a daemon that is killed loses nothing of either, and this command waits for the next one.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import sys
+import threading
+import time
+from base64 import b64decode, b64encode
+from typing import TYPE_CHECKING, Final, TypeVar
+
+from roost.cli.gridengine import keyboard
+from roost.cli.gridengine.awaiting import Place, wait_for_machine
+from roost.cli.pool import Refused, connected
+from roost.cli.terminal import CommandError
+from roost.gridengine.commands.errors import Failure
+from roost.runtime.home import Home
+from roost.wire.requests import machine
+
+if TYPE_CHECKING:
+    from roost.cli.pool import Pool
+    from roost.wire.requests.verb import Request
+
+R = TypeVar("R")
+
+#: Bytes of input in one message.
+_PIECE: Final = 64 * 1024
+#: How long a daemon that is away is waited for, s.
+AWAY_S: Final = 300.0
+_PAUSE_S: Final = 0.1
+_FULL_S: Final = 0.02
+#: How long an answer may take, s: that to a question for what is printed may wait for 2 s.
+_ANSWER_S: Final = 10.0
+
+
+def connect(pool: Pool, place: Place, *, stdin: bool, terminal: bool) -> int:
+    """Stay with a job until it ends; its exit status, 128 and its number for a signal. Raises Failure."""
+    with keyboard.raw() if terminal and stdin else contextlib.nullcontext():
+        resized = keyboard.resizes() if terminal else None
+        if stdin or terminal:
+            feeder = _Feeder(place, stdin=stdin, resized=resized)
+            threading.Thread(target=feeder.run, daemon=True).start()
+        return _relay(pool, place)
+
+
+def _relay(pool: Pool, place: Place) -> int:
+    at = [0, 0]
+    while True:
+        printed = asked(pool, place, machine.ReadStreams(session=place.session, out=at[0], err=at[1]))
+        for number, text in enumerate((printed.out, printed.err)):
+            data = b64decode(text)
+            at[number] += len(data)
+            write(number + 1, data)
+        if printed.ended:
+            with contextlib.suppress(CommandError):
+                pool.ask(machine.LeaveStreams(session=place.session), machine=place.machine)
+            if printed.exit_code is None and printed.signal is None:
+                raise Failure(f"error: job {place.job} has ended, and nothing saw how")
+            return printed.exit_code if printed.exit_code is not None else 128 + (printed.signal or 0)
+
+
+def write(stream: int, data: bytes) -> None:
+    """Write all of it. Raises OSError."""
+    while data:
+        try:
+            data = data[os.write(stream, data) :]
+        except BlockingIOError:
+            # A process that shares the terminal has made it so.
+            select.select([], [stream], [], 1.0)
+
+
+def asked(pool: Pool, place: Place, request: Request[R]) -> R:
+    """Ask the job's machine; while its daemon is away, wait. Raises Failure."""
+    until = time.monotonic() + AWAY_S
+    while True:
+        try:
+            return pool.ask(request, machine=place.machine, within_s=_ANSWER_S)
+        except Refused as refused:
+            if refused.answer.code != "not-found":
+                raise Failure(f"error: {refused}") from None
+            # It has not started yet; the queue knows of one that never will.
+            wait_for_machine(pool, place.job)
+            why: Exception = refused
+        except CommandError as error:
+            why = error
+        if time.monotonic() > until:
+            raise Failure(f"error: the session of job {place.job} is lost: {why}") from None
+        time.sleep(_PAUSE_S)
+
+
+class _Feeder:
+    """Gives the job what this process reads, and the size of its terminal; a thread of its own."""
+
+    def __init__(self, place: Place, *, stdin: bool, resized: int | None) -> None:
+        self._place = place
+        self._files = ([0] if stdin else []) + ([] if resized is None else [resized])
+        self._resized = resized
+
+    def run(self) -> None:
+        """Do it until there is nothing to give, or the job takes no more."""
+        with contextlib.suppress(Failure, CommandError, OSError), connected(Home.find(None)) as pool:
+            self._feed(pool)
+
+    def _feed(self, pool: Pool) -> None:
+        offset, session = 0, self._place.session
+        while self._files:
+            ready, _, _ = select.select(self._files, [], [])
+            if self._resized is not None and self._resized in ready:
+                os.read(self._resized, 4096)
+                rows, columns = keyboard.terminal_size()
+                asked(pool, self._place, machine.WriteStreams(session=session, rows=rows, columns=columns))
+            if 0 in ready:
+                data = os.read(0, _PIECE)
+                offset = self._give(pool, offset, data)
+                if not data:
+                    self._files.remove(0)
+
+    def _give(self, pool: Pool, offset: int, data: bytes) -> int:
+        end, last, session = offset + len(data), not data, self._place.session
+        while True:
+            text = b64encode(data).decode("ascii")
+            request = machine.WriteStreams(session=session, offset=offset, data=text, last=last)
+            took = asked(pool, self._place, request)
+            if took.over:
+                sys.exit()
+            data, offset = data[took.offset - offset :], took.offset
+            if offset >= end and (took.closed or not last):
+                return offset
+            time.sleep(_FULL_S)

@@ -1,0 +1,130 @@
+"""The streams of a program that a user is connected to, as this daemon sees them: what to read, and where to write.
+
+The program's shepherd carries them (`roost.runtime.processes.shepherd.relay`): between a directory of the machine's and
+the program's pipes or terminal. What was printed is read from any byte on as often as one likes, until the reader asks
+for more than that: then it has the bytes before, and their segments are removed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import shutil
+from pathlib import Path
+from typing import Final
+
+from roost.runtime.processes.shepherd.relay import DATA, END, FRAME, FRAME_BYTES_MAX, SEGMENT_BYTES, WINDOW
+
+#: Most bytes of one answer, of each stream.
+PIECE_BYTES_MAX: Final = 256 * 1024
+#: How long an answer may wait for something to tell, and how often the files are looked at, s: less often while the
+#: program prints nothing.
+WAIT_S: Final = 2.0
+LOOK_S: Final = 0.005
+LOOK_S_MAX: Final = 0.1
+#: Rows and columns of a terminal at most.
+SIDE_MAX: Final = 65535
+_DATA_BYTES_MAX: Final = FRAME_BYTES_MAX - FRAME.size
+_STREAMS: Final = ("out", "err")
+
+
+class LiveStreams:
+    """The streams of one program."""
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+        #: Something may be there to read.
+        self._stirred = asyncio.Event()
+
+    def make(self) -> None:
+        """Make the directory anew. Raises OSError."""
+        self.remove()
+        self.directory.mkdir(mode=0o700, parents=True)
+        os.mkfifo(self.directory / "in", 0o600)
+
+    def remove(self) -> None:
+        """Remove all that is kept of them."""
+        shutil.rmtree(self.directory, ignore_errors=True)
+
+    def stir(self) -> None:
+        """Look at once: the program has ended, or has read something that it may answer."""
+        self._stirred.set()
+
+    # -- what it printed -----------------------------------------------------------------------------
+
+    async def printed(self, out: int, err: int, ended: asyncio.Event) -> tuple[bytes, bytes] | None:
+        """What it has printed from there on, as soon as there is something; None if it has ended, and that was all.
+
+        Both are empty when there is nothing for `WAIT_S`.
+        """
+        loop = asyncio.get_running_loop()
+        pause_s, until = LOOK_S, loop.time() + WAIT_S
+        for name, at in zip(_STREAMS, (out, err), strict=True):
+            self._remove_read(name, at)
+        while True:
+            # Looked at before the files: what it printed last is in them.
+            was_over = ended.is_set()
+            self._stirred.clear()
+            pieces = self._piece("out", out), self._piece("err", err)
+            if any(pieces):
+                return pieces
+            if was_over:
+                return None
+            if loop.time() >= until:
+                return pieces
+            try:
+                await asyncio.wait_for(self._stirred.wait(), pause_s)
+                pause_s = LOOK_S
+            except TimeoutError:
+                pause_s = min(LOOK_S_MAX, 1.5 * pause_s)
+
+    def _piece(self, name: str, at: int) -> bytes:
+        number, place = divmod(at, SEGMENT_BYTES)
+        try:
+            with (self.directory / f"{name}.{number}").open("rb", buffering=0) as segment:
+                segment.seek(place)
+                return segment.read(PIECE_BYTES_MAX)
+        except OSError:
+            # It does not exist yet.
+            return b""
+
+    def _remove_read(self, name: str, at: int) -> None:
+        number = at // SEGMENT_BYTES - 1
+        while number >= 0:
+            try:
+                (self.directory / f"{name}.{number}").unlink()
+            except OSError:
+                return
+            number -= 1
+
+    # -- what it reads -------------------------------------------------------------------------------
+
+    def give(self, offset: int, data: bytes, *, last: bool) -> tuple[int, bool]:
+        """Give it input from a byte on, as much as there is room for; `last`: there is no more.
+
+        Returns from which byte on more is wanted, and whether it knows of the last. A program that is about to start,
+        or has ended, takes nothing.
+        """
+        frames = [
+            (DATA, offset + at, data[at : at + _DATA_BYTES_MAX]) for at in range(0, len(data), _DATA_BYTES_MAX)
+        ] + ([(END, offset + len(data), b"")] if last else [])
+        return self._written(frames, offset)
+
+    def resize(self, rows: int, columns: int) -> None:
+        """Its terminal has another size."""
+        self._written([(WINDOW, (min(rows, SIDE_MAX) << 16) + min(columns, SIDE_MAX), b"")], 0)
+
+    def _written(self, frames: list[tuple[bytes, int, bytes]], offset: int) -> tuple[int, bool]:
+        closed = False
+        # Without room, or without a shepherd that has the pipe open, the rest waits.
+        with contextlib.suppress(OSError):
+            pipe = os.open(self.directory / "in", os.O_WRONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+            try:
+                for kind, place, data in frames:
+                    os.write(pipe, FRAME.pack(kind, place, len(data)) + data)
+                    offset, closed = (offset, kind == END) if kind != DATA else (place + len(data), False)
+            finally:
+                os.close(pipe)
+                self.stir()
+        return offset, closed

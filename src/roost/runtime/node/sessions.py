@@ -1,0 +1,182 @@
+"""The jobs of this machine that a user is connected to: `qrsh COMMAND`, `qlogin`.
+
+Such a job names a *session* in its ad, which its user made up; only the user who owns the job may use it. Its streams
+are kept in a directory of the machine's (`live_streams`) until the user has all of them, so neither the end of this
+daemon nor that of the job loses any. The user's command asks again and again; a session that no one has asked for
+during `LEASE_S` is given up: its job is killed, and what it printed is removed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from roost.classad import ClassAd
+from roost.classad.values import fold
+from roost.model.cell_requests import NO_INPUT, SESSION, TERMINAL
+from roost.runtime.files.whole_files import write_whole
+from roost.runtime.node.live_streams import LiveStreams
+from roost.runtime.processes.spawn_order import ProcessEnd, RelayOrder
+
+if TYPE_CHECKING:
+    from roost.runtime.node.daemon import NodeDaemon
+
+_log = logging.getLogger("roost.node")
+
+#: How long a user's command may be silent, s.
+LEASE_S: Final = 60.0
+#: How often silent ones are looked for, s.
+LOOK_S: Final = 5.0
+_ABOUT: Final = "session.json"
+_END: Final = "end.json"
+_NAME: Final = re.compile(r"[0-9a-f]{32}")
+_SIZE: Final = re.compile(r"(\d{1,5})x(\d{1,5})")
+
+
+class About(msgspec.Struct, kw_only=True):
+    """What is written down of a session."""
+
+    owner: str
+    job: str
+
+
+class End(msgspec.Struct, kw_only=True):
+    """How its job ended; both None where that is not known."""
+
+    exit_code: int | None = None
+    signal: int | None = None
+
+
+class Session:
+    """A job that a user is connected to."""
+
+    def __init__(self, directory: Path, about: About) -> None:
+        self.directory = directory
+        self.about = about
+        self.streams = LiveStreams(directory)
+        self.ended = asyncio.Event()
+        self.end = End()
+        #: Kills the job; None while this daemon does not have it.
+        self.kill: Callable[[], None] | None = None
+        #: When it was asked for last, as the event loop counts.
+        self.seen = asyncio.get_running_loop().time()
+
+    def over(self, end: End) -> None:
+        """Its job has ended."""
+        self.end = end
+        try:
+            write_whole(self.directory / _END, msgspec.json.encode(end))
+        except OSError as problem:
+            _log.warning("the end of job %s cannot be written down: %s", self.about.job, problem)
+        self.ended.set()
+        self.streams.stir()
+
+
+def session_of(job_ad: ClassAd) -> str:
+    """The session that a job names; "" if no user is connected to it."""
+    name = job_ad.cell(fold(SESSION))
+    return name if isinstance(name, str) and _NAME.fullmatch(name) else ""
+
+
+class Sessions:
+    """The sessions of one machine."""
+
+    def __init__(self, daemon: NodeDaemon) -> None:
+        self._daemon = daemon
+        self._directory = daemon.context.home.run / "sessions"
+        self._loop = asyncio.get_running_loop()
+        self._sessions: dict[str, Session] = {}
+
+    # -- jobs ----------------------------------------------------------------------------------------
+
+    def relay(self, job_ad: ClassAd, kill: Callable[[], None]) -> RelayOrder | None:
+        """How the streams of a job are carried that is about to start; None if they are files. Raises OSError."""
+        name = session_of(job_ad)
+        if not name:
+            return None
+        about = About(owner=str(job_ad.cell("owner")), job=f"{job_ad.eval('ClusterId')}.{job_ad.eval('ProcId')}")
+        found = Session(self._directory / name, about)
+        found.streams.make()
+        write_whole(found.directory / _ABOUT, msgspec.json.encode(about))
+        found.kill = kill
+        self._sessions[name] = found
+        return RelayOrder(
+            directory=found.directory, terminal=_size(job_ad), reads=job_ad.cell(fold(NO_INPUT)) is not True
+        )
+
+    def goes_on(self, job_ad: ClassAd, kill: Callable[[], None]) -> None:
+        """A job of an earlier daemon goes on."""
+        found = self._sessions.get(session_of(job_ad))
+        if found is not None:
+            found.kill = kill
+
+    def ended(self, job_ad: ClassAd, end: ProcessEnd) -> None:
+        """A job has ended."""
+        found = self._sessions.get(session_of(job_ad))
+        if found is not None and not found.ended.is_set():
+            found.kill = None
+            found.over(End(exit_code=end.exit_code, signal=end.signal))
+
+    # -- users ---------------------------------------------------------------------------------------
+
+    def asked(self, name: str, user: str) -> Session | None:
+        """A user asks for a session; None if there is none that is the user's."""
+        found = self._sessions.get(name)
+        if found is None or found.about.owner != user:
+            return None
+        found.seen = self._loop.time()
+        return found
+
+    def leave(self, name: str) -> None:
+        """A session's user is gone, or has all of it: nothing is kept, and its job is killed if it runs."""
+        found = self._sessions.pop(name, None)
+        if found is not None:
+            found.streams.remove()
+            if found.kill is not None:
+                found.kill()
+
+    # -- life ----------------------------------------------------------------------------------------
+
+    def load(self) -> None:
+        """Find the sessions of an earlier daemon."""
+        for path in sorted(self._directory.glob("*")):
+            try:
+                found = Session(path, msgspec.json.decode((path / _ABOUT).read_bytes(), type=About))
+            except (OSError, msgspec.DecodeError) as error:
+                _log.warning("%s cannot be read: %s; it is removed", path / _ABOUT, error)
+                LiveStreams(path).remove()
+                continue
+            self._sessions[path.name] = found
+            try:
+                found.end = msgspec.json.decode((path / _END).read_bytes(), type=End)
+                found.ended.set()
+            except (OSError, msgspec.DecodeError):
+                # Its job runs, or its end is told when the earlier daemon's runs have been taken over.
+                pass
+
+    def taken_over(self) -> None:
+        """The jobs that an earlier daemon left have been found: any other has ended unseen."""
+        for found in self._sessions.values():
+            if found.kill is None and not found.ended.is_set():
+                found.over(End())
+
+    async def watch(self) -> None:
+        """Give up sessions whose users are silent."""
+        while True:
+            await asyncio.sleep(LOOK_S)
+            for name, found in list(self._sessions.items()):
+                if self._loop.time() - found.seen > LEASE_S:
+                    _log.warning("job %s: its user's command is silent for %g s", found.about.job, LEASE_S)
+                    self.leave(name)
+
+
+def _size(job_ad: ClassAd) -> tuple[int, int] | None:
+    """Rows and columns of the terminal that a job wants; None for none."""
+    found = _SIZE.fullmatch(str(job_ad.cell(fold(TERMINAL))))
+    return (int(found[1]), int(found[2])) if found else None
