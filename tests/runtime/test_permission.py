@@ -37,7 +37,9 @@ OF_USERS = {
             "under-way",
         ),
     },
-    Daemon.MACHINE: {"ads", "origins", "story", "under-way"},
+    Daemon.MACHINE: {
+        "ads", "origins", "story", "under-way", "read-streams", "write-streams", "keep-streams", "leave-streams",
+    },
     Daemon.CENTRAL: {
         "ads",
         "advertise",
@@ -107,7 +109,8 @@ def test_a_refusal_says_what_and_whom_to_ask() -> None:
 def test_questions_change_nothing() -> None:
     changing = {
         "act", "submit", "cell-change", "cell-clear-usage", "cell-edit", "cell-instances", "drain", "cancel-drain",
-        "poll", "reopen", "vacate", "advertise", "userprio-set",
+        "poll", "reopen", "vacate", "advertise", "userprio-set", "read-streams", "write-streams", "keep-streams",
+        "leave-streams",
     }  # fmt: skip
     assert {name for table in VERBS.values() for name, verb in table.items() if not verb.question} == changing
 

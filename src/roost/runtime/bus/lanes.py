@@ -14,6 +14,7 @@ from typing import Final
 
 from roost.runtime.bus.client import Carrier, internal_error
 from roost.wire.messages import Answer, Ask, Message
+from roost.wire.requests.machine import OF_STREAMS
 
 _log = logging.getLogger("roost.bus")
 
@@ -23,7 +24,7 @@ WIDTH: Final = 4
 WAITING_MAX: Final = 256
 
 #: Requests that wait for no other: they take no time, or the asker waits for a job meanwhile and asks one at a time.
-_BESIDE: Final = frozenset(("under-way", "read-streams", "write-streams", "keep-streams", "leave-streams"))
+_BESIDE: Final = OF_STREAMS | {"under-way"}
 
 #: Serves a request: what is asked, the user, the subject to answer on.
 Serve = Callable[[Ask, str, str], Awaitable[None]]

@@ -19,6 +19,7 @@ from roost.runtime.bus.permission import DENIED
 from roost.runtime.database_guard import StoreError
 from roost.wire.errors import WireError
 from roost.wire.messages import Answer, Ask
+from roost.wire.requests.machine import OF_STREAMS
 from roost.wire.requests.verb import Daemon, Request, Verb
 from roost.wire.verbs import VERBS, asked_verb, request_of
 
@@ -77,7 +78,7 @@ class RequestAnswers(ABC):
     def _note(self, ask: Ask, sender: str, found: object) -> None:
         """Name a request that changes something in the log, and how it was answered."""
         verb = VERBS[self.of].get(ask.what)
-        if verb is not None and not verb.question:
+        if verb is not None and not verb.question and verb.name not in OF_STREAMS:
             outcome = "under way" if found is LATER else "done"
             if isinstance(found, Answer) and not found.ok:
                 outcome = found.code or "nothing was done"

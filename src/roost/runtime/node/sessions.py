@@ -90,7 +90,6 @@ class Sessions:
     def __init__(self, daemon: NodeDaemon) -> None:
         self._daemon = daemon
         self._directory = daemon.context.home.run / "sessions"
-        self._loop = asyncio.get_running_loop()
         self._sessions: dict[str, Session] = {}
 
     # -- jobs ----------------------------------------------------------------------------------------
@@ -130,7 +129,7 @@ class Sessions:
         found = self._sessions.get(name)
         if found is None or found.about.owner != user:
             return None
-        found.seen = self._loop.time()
+        found.seen = asyncio.get_running_loop().time()
         return found
 
     def leave(self, name: str) -> None:
@@ -170,8 +169,9 @@ class Sessions:
         """Give up sessions whose users are silent."""
         while True:
             await asyncio.sleep(LOOK_S)
+            now = asyncio.get_running_loop().time()
             for name, found in list(self._sessions.items()):
-                if self._loop.time() - found.seen > LEASE_S:
+                if now - found.seen > LEASE_S:
                     _log.warning("job %s: its user's command is silent for %g s", found.about.job, LEASE_S)
                     self.leave(name)
 

@@ -175,6 +175,9 @@ class Vacate(Request[Slots]):
     fast: bool = False
 
 
+#: Requests about the streams of a job: asked again and again, one after another, while the job runs.
+OF_STREAMS: Final = frozenset(("read-streams", "write-streams", "keep-streams", "leave-streams"))
+
 MACHINE: Final = table(
     Daemon.MACHINE,
     question("ads", Ads, "ads of the machine's slots"),
