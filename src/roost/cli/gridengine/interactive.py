@@ -32,8 +32,7 @@ from roost.wire.requests import machine, queue
 
 if TYPE_CHECKING:
     from roost.cli.gridengine.description import Work
-    from roost.cli.gridengine.qsub import follow
-from roost.cli.pool import Pool
+    from roost.cli.pool import Pool
     from roost.gridengine.commands.qsub import Asked
 
 #: How often the keeper says that the user is there, s.
