@@ -38,7 +38,14 @@ OF_USERS = {
         ),
     },
     Daemon.MACHINE: {
-        "ads", "origins", "story", "under-way", "read-streams", "write-streams", "keep-streams", "leave-streams",
+        "ads",
+        "origins",
+        "story",
+        "under-way",
+        "read-streams",
+        "write-streams",
+        "keep-streams",
+        "leave-streams",
     },
     Daemon.CENTRAL: {
         "ads",
