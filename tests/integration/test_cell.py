@@ -45,6 +45,26 @@ def log(pool: Pool) -> list[dict[str, Any]]:
     return found
 
 
+def test_numbers_of_jobs_go_on_where_the_other_system_left_off(start: Callable[..., Pool], tmp_path: Path) -> None:
+    pool = start()
+    dump = tmp_path / "dump"
+    shutil.copytree(DATA / "department", dump)
+    (dump / "jobseqnum").write_text("many\n")
+    refused = pool.try_("cell", "import", str(dump))
+    assert (refused.returncode, refused.stdout) == (2, "")
+    assert "jobseqnum: 'many' is not a job number" in refused.stderr
+    (dump / "jobseqnum").write_text("4711\n")
+    assert "new jobs have numbers above 4711\n" in pool("cell", "import", str(dump))
+    pool.kill("schedd")
+    eventually(lambda: pool.try_("queue").returncode == 0, "the queue answers")
+    assert pool.submit("hold = true", "true") == 4712
+    # Never back.
+    (dump / "jobseqnum").write_text("12\n")
+    pool("cell", "import", "--replace", str(department(tmp_path / "other")))
+    pool("cell", "import", "--replace", str(dump))
+    assert pool.submit("hold = true", "true") == 4713
+
+
 def test_a_cell_is_taken_over_changed_and_written_out(start: Callable[..., Pool], tmp_path: Path) -> None:
     pool = start()
     assert "the pool has no cell" in pool.try_("cell", "export", str(tmp_path / "out")).stderr

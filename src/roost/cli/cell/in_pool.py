@@ -39,6 +39,10 @@ from roost.wire.requests.cell import (
 from roost.wire.requests.central import QueueInstances
 from roost.wire.structs import data_of
 
+#: the file of a dump with the number of the last job
+JOB_NUMBERS: Final = "jobseqnum"
+#: numbers of jobs are 32-bit integers
+LAST_JOB_MAX: Final = 2**31 - 2
 #: of the column of names, as qstat has it
 _NAME_WIDTH = 30
 
@@ -90,12 +94,23 @@ def take(args: argparse.Namespace) -> int:
         if given.whole and present.files and not args.replace:
             hint = "`roost cell apply` makes it the same as a directory, `--replace` replaces it"
             raise Unreadable(f"the pool already has a cell, revision {present.revision}; {hint}")
-        left_out = sorted(set(given.files) & set(NOT_OBJECTS))
+        last_job = _last_job(given)
+        left_out = sorted(set(given.files) & set(NOT_OBJECTS) - {JOB_NUMBERS})
         if left_out and not args.json:
             print(f"not part of a cell, and left out: {', '.join(left_out)}")
-        return _change(pool, present, wanted(given, present), args)
+        return _change(pool, present, wanted(given, present), args, last_job)
 
     return with_pool(args, work)
+
+
+def _last_job(given: CellFiles) -> int:
+    """The last job number of the system that wrote a whole cell; 0 if it does not say."""
+    text = given.files.get(JOB_NUMBERS, "").strip() if given.whole else ""
+    if not text:
+        return 0
+    if not (text.isascii() and text.isdecimal() and int(text) <= LAST_JOB_MAX):
+        raise Unreadable(f"{JOB_NUMBERS}: {text[:40]!r} is not a job number from 0 to {LAST_JOB_MAX}")
+    return int(text)
 
 
 def apply(args: argparse.Namespace) -> int:
@@ -106,7 +121,7 @@ def apply(args: argparse.Namespace) -> int:
     return with_pool(args, lambda pool: _change(pool, present := looked_at(pool), wanted(given, present), args))
 
 
-def _change(pool: Pool, present: PoolCell, cell: Cell, args: argparse.Namespace) -> int:
+def _change(pool: Pool, present: PoolCell, cell: Cell, args: argparse.Namespace, last_job: int = 0) -> int:
     """Show what changes, and have it changed."""
     changed = replace(present.cell, cell)
     plan_only = getattr(args, "plan", False)
@@ -119,7 +134,7 @@ def _change(pool: Pool, present: PoolCell, cell: Cell, args: argparse.Namespace)
         files = write_cell(changed.cell)
         put = {name: text for name, text in files.items() if present.files.get(name) != text}
         drop = tuple(name for name in present.files if name not in files)
-        revision = pool.ask(ChangeCell(revision=present.revision, put=put, drop=drop)).revision
+        revision = pool.ask(ChangeCell(revision=present.revision, put=put, drop=drop, last_job=last_job)).revision
     if args.json:
         done = revision != present.revision
         print_json({"revision": revision, "done": done, "changes": [change_document(one) for one in changed.changes]})
@@ -127,6 +142,8 @@ def _change(pool: Pool, present: PoolCell, cell: Cell, args: argparse.Namespace)
         print("nothing was changed (--plan)")
     elif revision != present.revision:
         print(f"the pool's cell has revision {revision}")
+        if last_job:
+            print(f"new jobs have numbers above {last_job}")
     for each in not_carried_out(changed.cell):
         print(f"roost cell: pools do not carry this out yet: {each}", file=sys.stderr)
     return 0

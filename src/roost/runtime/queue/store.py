@@ -399,10 +399,7 @@ class Store:
             _drop(connection, LOGS, [{"id": each} for each in sorted(written)])
             _drop(connection, OUTBOX, [{"id": each} for each in sorted(told_of)])
             if next_cluster != self._next_cluster:
-                number = str(next_cluster)
-                done = connection.execute(update(META).where(META.c.name == "next_cluster").values(value=number))
-                if not done.rowcount:
-                    raise Damaged("its table meta was emptied")
+                _count_on(connection, next_cluster)
 
     def _took(self, batch: _Batch, next_cluster: int) -> None:
         """A batch is on disk."""
@@ -453,6 +450,9 @@ class Store:
         with self.database.changing() as connection:
             write_commit(connection, commit)
             _add(connection, OUTBOX, [{"id": noted.id, "record": _dumped(noted.record)}])
+            if commit.next_cluster > int(meta_value(connection, META, "next_cluster") or 1):
+                _count_on(connection, commit.next_cluster)
+                self._next_cluster = commit.next_cluster
         self._next_noted += 1
         return (noted,)
 
@@ -464,6 +464,12 @@ class Store:
             _add(connection, OUTBOX, [{"id": noted.id, "record": _dumped(noted.record)}])
         self._next_noted += 1
         return (noted,)
+
+
+def _count_on(connection: Connection, next_cluster: int) -> None:
+    done = connection.execute(update(META).where(META.c.name == "next_cluster").values(value=str(next_cluster)))
+    if not done.rowcount:
+        raise Damaged("its table meta was emptied")
 
 
 class _Batch:

@@ -57,6 +57,8 @@ class ChangeCell(Request[CellChanged]):
     revision: Count
     put: dict[str, str]
     drop: tuple[str, ...] = ()
+    #: The last job number of the system that the cell comes from: new jobs get higher ones. 0 for none.
+    last_job: Count = 0
 
 
 class EditLine(Struct):

@@ -368,7 +368,7 @@ class CellAnswers:
             after, found, names = done
             if not found and kept.revision:
                 return Answer(data=CellChanged(revision=kept.revision, changes=()))
-            return await self._keep(kept, after, found, names, sender)
+            return await self._keep(kept, after, found, names, sender, asked.last_job)
 
     async def edit(self, asked: EditCell, sender: str) -> Answer:
         """Change the cell as an option of `qconf` does."""
@@ -403,7 +403,13 @@ class CellAnswers:
         return self._kept
 
     async def _keep(
-        self, kept: KeptCell, after: dict[str, str], found: tuple[Change, ...], names: frozenset[str], sender: str
+        self,
+        kept: KeptCell,
+        after: dict[str, str],
+        found: tuple[Change, ...],
+        names: frozenset[str],
+        sender: str,
+        last_job: int = 0,
     ) -> Answer:
         now, revision = self._daemon.clock.now(), kept.revision + 1
         changes = tuple(told(one) for one in found)
@@ -419,8 +425,11 @@ class CellAnswers:
             drop=[name for name in kept.files if name not in after],
             record=audit_data(record_of_changes(found, revision, sender, now)),
             gone=gone,
+            next_cluster=last_job + 1,
         )
         noted = await self._daemon.on_store(self._daemon.store.keep_cell, commit)
+        book = self._daemon.queue.book
+        book.next_cluster = max(book.next_cluster, last_job + 1)
         states = {name: given for name, given in kept.states.items() if name not in gone}
         self._kept = KeptCell(revision=revision, files=after, states=states)
         self._hold_states(self._kept)

@@ -95,6 +95,8 @@ class CellCommit:
     record: dict[str, Any]
     #: queue instances that are gone, with the states that they were given
     gone: Iterable[str] = ()
+    #: the least number of the next cluster
+    next_cluster: int = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
