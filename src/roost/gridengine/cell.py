@@ -17,7 +17,7 @@ from roost.base.diagnostics import Diagnostic, Span
 from roost.gridengine import builtin
 from roost.gridengine.objects.calendar import Calendar
 from roost.gridengine.objects.complex import Complex, parse_complexes, show_complexes
-from roost.gridengine.objects.configuration import Configuration, new_global
+from roost.gridengine.objects.configuration import Configuration, count_of, new_global
 from roost.gridengine.objects.host import GLOBAL, ExecutionHost, HostGroup
 from roost.gridengine.objects.kinds import KINDS, QUOTA_SET, Kind, directory_of, parse_flat
 from roost.gridengine.objects.parallel import Checkpoint, ParallelEnvironment
@@ -54,6 +54,26 @@ class Cell:
     operators: tuple[str, ...] = ()
     admin_hosts: tuple[str, ...] = ()
     submit_hosts: tuple[str, ...] = ()
+
+    def parameter(self, name: str) -> str:
+        """A value of the global configuration; "" if it has none."""
+        configuration = self.configurations.get(GLOBAL)
+        return (configuration and configuration.get(name)) or ""
+
+    def user(self, name: str) -> User | None:
+        """What the cell knows of a user; with `enforce_user` auto it need not have heard of them.
+
+        Grid Engine adds such users to its list when they submit; here they count as if they were there.
+        """
+        found = self.users.get(name)
+        if found is not None or self.parameter("enforce_user").lower() != "auto":
+            return found
+        return User(
+            name=name,
+            oticket=count_of(self.parameter("auto_user_oticket")),
+            fshare=count_of(self.parameter("auto_user_fshare")),
+            default_project=self.parameter("auto_user_default_project") or "NONE",
+        )
 
     def objects(self, kind: Kind) -> Mapping[str, Any]:
         """The objects of a kind, by name."""

@@ -40,6 +40,17 @@ def user_name() -> str:
 _GROUPS_KEPT: Final = 4096
 
 
+def ids_of(user: str) -> tuple[int | None, int | None]:
+    """The numbers of a user and of the user's primary group on this machine; None for a user that is not known."""
+    import pwd
+
+    try:
+        found = pwd.getpwnam(user)
+    except KeyError:
+        return None, None
+    return found.pw_uid, found.pw_gid
+
+
 @lru_cache(maxsize=_GROUPS_KEPT)
 def groups_of(user: str) -> tuple[str, ...]:
     """The primary group of a user on this machine, as `qsub` gives it to a job; none for a user that is not known."""

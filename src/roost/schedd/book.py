@@ -353,6 +353,10 @@ class Book:
         #: Clusters with jobs that run by a crontab, to which of their jobs is looked at next.
         self.recurring: dict[int, int] = {}
 
+    def count_of(self, owner: str) -> tuple[int, int]:
+        """How many clusters a user has in the queue, and how many all have."""
+        return sum(each.owner == owner for each in self.clusters.values()), len(self.clusters)
+
     def find(self, job: JobId) -> Job | None:
         """A job that is in the queue, as one to which something is about to happen."""
         cluster = self.clusters.get(job.cluster)

@@ -15,7 +15,7 @@ from roost.base.records import dataclass, field, replace
 from roost.classad import ClassAd
 from roost.gridengine.cell import Cell
 from roost.gridengine.edits import Asker, Edited, Order, edit, malformed
-from roost.gridengine.pool.admission import RAISED, complaints, is_raised
+from roost.gridengine.pool.admission import RAISED, Submitter, barred, complaints, is_raised, over_limits
 from roost.gridengine.pool.context import context_of
 from roost.gridengine.pool.cycle import ActiveCell, cell_cycle
 from roost.gridengine.pool.instance_states import Changed, changed
@@ -133,9 +133,14 @@ class SimulatedCell:
             raise NoSuchQueue(f"the cell no longer has the queue of {task.get('Instance')}")
         return found
 
-    def refusal(self, clusters: Sequence[JobSource], owner: str) -> str:
-        """Why jobs are not taken; "" if they are."""
-        found = complaints(Reader(self.cell, self.groups_of), clusters)
+    def refusal(self, clusters: Sequence[JobSource], owner: str, jobs: tuple[int, int]) -> str:
+        """Why jobs are not taken; "" if they are. `jobs`: of the owner, and of all, that are in the queue."""
+        reader = Reader(self.cell, self.groups_of)
+        found = complaints(reader, clusters)
+        if not found:
+            found = barred(self.cell, Submitter(owner, HOST, groups=self.groups_of(owner)), reader, clusters)
+        if not found:
+            found = over_limits(self.cell, *jobs)
         if not found and any(map(is_raised, clusters)) and not self.operates(owner):
             found = [RAISED]
         return "; ".join(found)

@@ -49,6 +49,9 @@ def test_objects_are_printed_as_grid_engine_prints_them(department: Desk, option
 def test_what_there_is_once(department: Desk, option: str, file: str) -> None:
     printed = department("qconf", option, SGE_SINGLE_LINE="1").out
     assert printed.splitlines() == (DEPARTMENT / file).read_text().splitlines()
+    if option == "-sc":
+        # Its long lines are not broken, so that `qconf -Mc` can read it.
+        assert department("qconf", option).out == printed
 
 
 def test_lists_have_a_name_a_line(department: Desk) -> None:

@@ -53,6 +53,44 @@ def test_the_next_scheduling_run_goes_by_a_change(desk: Desk, queue: str) -> Non
     eventually(lambda: states(desk) == [("r", "")], lambda: str(states(desk)))
 
 
+def configured(desk: Desk, **parameters: str) -> None:
+    """Change the global configuration."""
+    lines = desk("qconf", "-sconf", SGE_SINGLE_LINE="1").out.splitlines()[1:]
+    text = "".join(
+        f"{key} {parameters.get(key, value.strip())}\n" for key, _, value in (x.partition(" ") for x in lines)
+    )
+    (desk.pool.work / "global").write_text(text)
+    assert 'modified "global" in configuration list' in desk("qconf", "-Mconf", "global").err
+
+
+def test_the_configuration_bounds_what_is_submitted(desk: Desk) -> None:
+    held = ("-h", "-b", "y", "true")
+    try:
+        configured(desk, max_u_jobs="2", max_aj_tasks="10")
+        desk.qsub(*held)
+        desk.qsub("-t", "1-10", *held)
+        refused = desk("qsub", *held, status=25)
+        words = "job rejected: only 2 jobs are allowed per user (current job count: 2)"
+        assert (refused.out, refused.err) == ("", f"Unable to run job: {words}\nExiting.\n")
+        # Whoever submits, by whatever command.
+        other = desk.pool.try_("submit", "--json", text="executable = /bin/true\nhold = true\nqueue\n")
+        assert (other.returncode, words in other.stderr) == (2, True)
+        desk("qdel", "-u", ME)
+        eventually(lambda: desk.pool("queue", "--json") == "[]\n", "an empty queue")
+        words = "job rejected: you tried to submit a job with more than 10 tasks"
+        assert desk("qsub", "-t", "1-11", *held, status=1).err == f"Unable to run job: {words}\nExiting.\n"
+        configured(desk, max_u_jobs="0", max_aj_tasks="75000", xuser_lists="arusers")
+        desk("qconf", "-au", ME, "arusers")
+        words = f"job rejected: {ME}@{HOST} is not allowed to submit jobs"
+        assert desk("qsub", *held, status=1).err == f"Unable to run job: {words}\nExiting.\n"
+    finally:
+        configured(desk, max_u_jobs="0", max_aj_tasks="75000", xuser_lists="none")
+        text = desk("qconf", "-su", "arusers").out
+        if ME in text:
+            desk("qconf", "-du", ME, "arusers")
+    desk.qsub(*held)
+
+
 def test_a_queue_that_is_added_takes_jobs_until_it_is_deleted(desk: Desk) -> None:
     text = re.sub(r"(?m)^qname .*", "qname new.q", desk("qconf", "-sq", "all.q", SGE_SINGLE_LINE="1").out)
     (desk.pool.work / "q").write_text(text)

@@ -187,3 +187,12 @@ def test_only_users_of_a_queues_lists_have_access() -> None:
         one = dataclasses.replace(made(f"cqueues/all.q: {text}"), user_lists=lists)
         instance = resolve(one)[0]
         assert [user for user in ("ann", "bob", "@lab") if admits(one, instance, user)] == may.split()
+
+
+def test_queue_instances_are_chosen_by_host_and_queue(desk: Desk) -> None:
+    name, wanted = node(desk.pool), f"all.q@{node(desk.pool)}"
+    eventually(lambda: "all.q" in desk("qhost", "-q").out, "the cell")
+    for asked in (f"h={name}", f"hostname={name}", "q=all.q", f"h={name[:2]}*"):
+        assert desk("qselect", "-l", asked).out == f"{wanted}\n", asked
+        assert wanted[:30] in desk("qstat", "-f", "-l", asked).out, asked
+    assert desk("qselect", "-l", "h=nosuch*", status=1).out == ""

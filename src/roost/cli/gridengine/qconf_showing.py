@@ -110,7 +110,9 @@ def _shown(files: Files, option: str, words: list[str]) -> Iterator[_Said]:
         yield _list(files.get(file, "").split(), none)
     elif option in _WHOLE:
         text = files.get(_WHOLE[option], "")
-        yield (_printed(text), None) if text else ("no sharetree element", FAILED)
+        # The table of complexes is never broken: `qconf -sc > FILE` is edited and given back.
+        shown = text if option == "sc" else _printed(text)
+        yield (shown, None) if text else ("no sharetree element", FAILED)
     elif option in _OBJECTS:
         yield from _objects(files, _OBJECTS[option], name or "")
     else:

@@ -11,10 +11,11 @@ from roost.cli.gridengine.description import Work, plan_of
 from roost.cli.gridengine.request_files import request_files, words_of_file
 from roost.cli.gridengine.script import PREFIX, read_script
 from roost.cli.pool import Refused
-from roost.gridengine.commands.errors import USAGE, Failure, rejected
+from roost.gridengine.commands.errors import FAILED, TOO_MANY_JOBS, USAGE, Failure, rejected
 from roost.gridengine.commands.options import Given, taken
 from roost.gridengine.commands.qsub import OPTIONS, Asked
 from roost.wire.requests import queue
+from roost.wire.requests.cell import OVER_LIMIT
 
 if TYPE_CHECKING:
     from roost.cli.pool import Pool
@@ -122,7 +123,8 @@ def _submit(pool: Pool, asked: Asked, name: str, plan: ClusterPlan) -> int:
     try:
         (taken_cluster,) = pool.ask(queue.Submit(clusters=(plan.to_data(),)))
     except Refused as refused:
-        raise rejected(refused.answer.text or str(refused)) from None
+        status = TOO_MANY_JOBS if refused.answer.code == OVER_LIMIT else FAILED
+        raise rejected(refused.answer.text or str(refused), status) from None
     number = taken_cluster.cluster
     for warning in taken_cluster.warnings:
         sys.stderr.write(f"qsub: warning: {warning}\n")

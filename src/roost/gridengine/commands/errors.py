@@ -10,6 +10,8 @@ USAGE: Final = 2
 NO_INPUT: Final = 4
 BAD_VALUE: Final = 7
 NO_SCRIPT: Final = 14
+#: there are as many jobs as the cell allows
+TOO_MANY_JOBS: Final = 25
 
 
 class Failure(Exception):
@@ -20,6 +22,6 @@ class Failure(Exception):
         self.status = status
 
 
-def rejected(text: str) -> Failure:
+def rejected(text: str, status: int = FAILED) -> Failure:
     """A submission that is not taken."""
-    return Failure(f"Unable to run job: {text}\nExiting.")
+    return Failure(f"Unable to run job: {text}\nExiting.", status)

@@ -111,6 +111,11 @@ class Configuration:
         return next((text for each, text in self.values if each == name), None)
 
 
+def count_of(text: str) -> int:
+    """A number of the configuration; 0 for what is none, as Grid Engine reads it."""
+    return int(text) if text.isascii() and text.isdecimal() else 0
+
+
 def new_global() -> Configuration:
     """The global configuration of a new cell."""
     return Configuration(name=GLOBAL, values=tuple((one.name, one.default) for one in PARAMETERS))

@@ -1,11 +1,17 @@
-"""Whether a queue takes jobs that ask its cell for something, in Grid Engine's words where it has some."""
+"""Whether a queue takes jobs, by its cell: what they ask for, who submits them, and how many there are already.
+
+Refusals are in Grid Engine's words where it has some.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Final
+from collections.abc import Iterator, Sequence
+from typing import Final, NamedTuple
 
 from roost.classad.values import fold
+from roost.gridengine.cell import Cell
+from roost.gridengine.objects.configuration import count_of
+from roost.gridengine.objects.values import is_none
 from roost.gridengine.pool.requests import Reader
 from roost.model.cell_requests import ASKED, NAME
 from roost.schedd.book import JobSource
@@ -17,6 +23,92 @@ RAISED: Final = "job rejected: positive submission priority requires operator pr
 _ASKED: Final = frozenset(fold(name) for name in ASKED)
 _NAME: Final = fold(NAME)
 _PRIORITY: Final = fold("JobPrio")
+
+
+class Submitter(NamedTuple):
+    """Who submits jobs."""
+
+    user: str
+    #: Where.
+    host: str
+    #: Of the account on that host; None where it is not known.
+    uid: int | None = None
+    gid: int | None = None
+    #: Groups of the operating system that count in user lists.
+    groups: tuple[str, ...] = ()
+
+
+def barred(cell: Cell, who: Submitter, reader: Reader, clusters: Sequence[JobSource]) -> list[str]:
+    """Why the cell does not let a user submit these jobs."""
+    found = [*_bars(cell, who)]
+    for project in dict.fromkeys(reader.request(one.common).project for one in clusters):
+        found.extend(_project_bars(cell, who, project))
+    tasks_max = count_of(cell.parameter("max_aj_tasks"))
+    if tasks_max and any(one.count > tasks_max for one in clusters):
+        found.append(f"you tried to submit a job with more than {tasks_max} tasks")
+    return [f"job rejected: {each}" for each in found]
+
+
+def over_limits(cell: Cell, own: int, present: int) -> list[str]:
+    """Why a user with so many jobs, in a queue with so many of all users, may not submit another one.
+
+    An array is one job, as in Grid Engine.
+    """
+    own_max, all_max = count_of(cell.parameter("max_u_jobs")), count_of(cell.parameter("max_jobs"))
+    found = []
+    if own_max and own >= own_max:
+        found.append(f"job rejected: only {own_max} jobs are allowed per user (current job count: {own})")
+    if all_max and present >= all_max:
+        found.append(f"job rejected: only {all_max} jobs are allowed per cluster")
+    return found
+
+
+def _bars(cell: Cell, who: Submitter) -> Iterator[str]:
+    for number, least, called in ((who.uid, "min_uid", "user"), (who.gid, "min_gid", "group")):
+        bound = count_of(cell.parameter(least))
+        if number is not None and number < bound:
+            yield f"your {called} id {number} is lower than minimum {called} id {bound} of cluster configuration"
+    if cell.parameter("enforce_user").lower() == "true" and who.user not in cell.users:
+        yield f'the user "{who.user}" does not exist'
+    allowed, barred = _listed(cell, who, "user_lists"), _listed(cell, who, "xuser_lists")
+    if barred or allowed is False:
+        yield f"{who.user}@{who.host} is not allowed to submit jobs"
+
+
+def _listed(cell: Cell, who: Submitter, attribute: str) -> bool | None:
+    """Whether a user is in one of the lists that the global configuration names; None if it names none."""
+    names = _names(cell, attribute)
+    if not names:
+        return None
+    lists = (cell.user_lists[name] for name in names if name in cell.user_lists)
+    return any(one.holds(who.user, who.groups) for one in lists)
+
+
+def _names(cell: Cell, attribute: str) -> list[str]:
+    text = cell.parameter(attribute)
+    return [] if is_none(text) else text.replace(",", " ").split()
+
+
+def _project_bars(cell: Cell, who: Submitter, project: str) -> Iterator[str]:
+    allowed, barred = _names(cell, "projects"), _names(cell, "xprojects")
+    if not project:
+        if cell.parameter("enforce_project").lower() == "true":
+            yield "no project assigned to job"
+        elif allowed:
+            yield "no project was supplied and only certain projects are allowed to submit jobs"
+        return
+    if project in barred or (allowed and project not in allowed):
+        yield f'project "{project}" is not allowed to submit jobs'
+    one = cell.projects.get(project)
+    if one is None:
+        return
+    lists = cell.user_lists
+    in_acl, in_xacl = (
+        any(name in lists and lists[name].holds(who.user, who.groups) for name in names)
+        for names in (one.acl, one.xacl)
+    )
+    if in_xacl or (one.acl and not in_acl):
+        yield f'no access to project "{project}" for user "{who.user}"'
 
 
 def is_raised(cluster: JobSource) -> bool:

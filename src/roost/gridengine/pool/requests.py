@@ -146,7 +146,7 @@ class Reader:
         )
 
     def _default_project(self, user: str) -> str:
-        found = self._cell.users.get(user)
+        found = self._cell.user(user)
         project = found.default_project if found else "NONE"
         return "" if project.upper() == "NONE" else project
 

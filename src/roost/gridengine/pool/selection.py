@@ -42,6 +42,9 @@ class Selection:
         return all(one is not None and meets(one, text, list(self._values(instance, one))) for one, text in found)
 
     def _values(self, instance: QueueInstance, definition: Complex) -> Iterator[float | str]:
+        if definition.name in ("hostname", "qname"):
+            yield instance.host if definition.name == "hostname" else instance.queue
+            return
         for place in (instance.name, instance.host, GLOBAL):
             value = self._ledger.configured.get(place, {}).get(definition.name)
             if value is None:

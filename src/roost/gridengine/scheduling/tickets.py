@@ -20,7 +20,8 @@ from collections.abc import Iterable, Mapping
 from typing import Final, NamedTuple
 
 from roost.gridengine.cell import Cell
-from roost.gridengine.objects.people import department_of
+from roost.gridengine.objects.configuration import count_of
+from roost.gridengine.objects.people import User, department_of
 from roost.gridengine.objects.scheduler import POLICIES
 from roost.gridengine.objects.values import is_none
 from roost.gridengine.scheduling.share_tickets import SharedJob, share_tickets
@@ -67,11 +68,17 @@ class _Owners:
 
     def __init__(self, cell: Cell) -> None:
         self._cell = cell
+        self._users: dict[str, User | None] = {}
+
+    def _user(self, name: str) -> User | None:
+        if name not in self._users:
+            self._users[name] = self._cell.user(name)
+        return self._users[name]
 
     def claim(self, job: PendingJob | RunningTask, number: int) -> _Claim:
         cell, request = self._cell, job.request
         department = department_of(cell.user_lists, request.user, request.groups)
-        user, project = cell.users.get(request.user), cell.projects.get(request.project)
+        user, project = self._user(request.user), cell.projects.get(request.project)
         found = [_Owner("job", number, job.share, job.override)]
         for part, name, one in (
             ("user", request.user, user),
@@ -186,6 +193,8 @@ def tickets(snapshot: Snapshot) -> dict[int, Tickets]:
     scheduler, cell = snapshot.cell.scheduler, snapshot.cell
     configured = [one.oticket for one in cell.users.values()] + [one.oticket for one in cell.projects.values()]
     configured += [one.oticket for one in cell.user_lists.values()]
+    if cell.parameter("enforce_user").lower() == "auto":
+        configured.append(count_of(cell.parameter("auto_user_oticket")))
     asked = [one.override for one in snapshot.pending] + [one.override for one in snapshot.running]
     tree = cell.share_tree if scheduler.weight_tickets_share else None
     if tree is None and not scheduler.weight_tickets_functional and not any(configured) and not any(asked):

@@ -203,7 +203,9 @@ class Queue:
                 self.ids[job.name], self.names[name] = name, job.name
         sources = tuple(Source(jobs, logs=self.told) for jobs in clusters)
         self._submitting = clusters
-        if self.cell is not None and (why := self.cell.refusal(sources, first.owner)):
+        if self.cell is not None and (
+            why := self.cell.refusal(sources, first.owner, self.core.book.count_of(first.owner))
+        ):
             self._replied(ef.Reply(to=first.name, ok=False, text=why), now)
             return
         self.feed(ev.Submitted(clusters=sources, owner=first.owner, reply_to=first.name))

@@ -9,6 +9,9 @@ from roost.wire.structs import Between, Count, Struct
 
 _R_co = TypeVar("_R_co", covariant=True)
 
+#: Code of a refusal: the user, or the queue, has as many jobs as the cell allows.
+OVER_LIMIT: Final = "cell-job-limit"
+
 
 class CellFile(Struct):
     """The text of one object, as `roost cell export` writes it."""

@@ -25,7 +25,7 @@ from roost.model.cell_requests import (
     InstanceAction,
 )
 from roost.model.digests import states_digest
-from roost.runtime.identity import groups_of
+from roost.runtime.identity import groups_of, host_name, ids_of
 from roost.runtime.queue.cell.edits import Rights, edited
 from roost.runtime.queue.cell.records import record_of_changes, record_of_denied, record_of_states, told
 from roost.runtime.queue.cell.store import CellCommit, GivenState, KeptCell, StatesCommit
@@ -35,6 +35,7 @@ from roost.wire.ads import ad_data
 from roost.wire.audit import audit_data
 from roost.wire.messages import Answer
 from roost.wire.requests.cell import (
+    OVER_LIMIT,
     CellChanged,
     CellFile,
     CellLog,
@@ -146,16 +147,31 @@ class CellAnswers:
 
     async def refusal(self, clusters: Sequence[ClusterPlan], sender: str) -> Answer | None:
         """Why jobs are not taken that ask a cell for something; None if they are, or ask for nothing."""
-        if not any(_asks(one) or _NAME in one.common.cells for one in clusters):
+        if (
+            not any(_asks(one) or _NAME in one.common.cells for one in clusters)
+            and not (await self._present()).revision
+        ):
             return None
         if any(not _RANKED_BY_LAW.isdisjoint(one.varying) for one in clusters):
             return _denied([f"{DEADLINE} and {OVERRIDE_TICKETS} are the same for all tasks of a job"])
         kept = await self._present()
         if not kept.revision:
             return _no_cell(_names(clusters))
-        from roost.gridengine.pool.admission import RAISED, complaints, is_raised
+        from roost.gridengine.pool.admission import (
+            RAISED,
+            Submitter,
+            barred,
+            complaints,
+            is_raised,
+            over_limits,
+        )
 
-        found = await asyncio.to_thread(complaints, await self._reader(), clusters)
+        cell, reader, user = await self.read_cell(), await self._reader(), sender.partition("@")[0]
+        found = await asyncio.to_thread(complaints, reader, clusters)
+        if not found:
+            found = barred(cell, Submitter(user, host_name(), *ids_of(user), groups_of(user)), reader, clusters)
+        if not found and (over := over_limits(cell, *self._daemon.queue.book.count_of(user))):
+            return Answer(ok=False, code=OVER_LIMIT, text="; ".join(over))
         if not found and any(map(is_raised, clusters)) and not await self.operates(sender):
             found = [RAISED]
         if not found:
