@@ -49,7 +49,7 @@ _OF_MACHINES: Final = _OF_SLOTS | {
 #: Keys of an expectation that are not about a slot.
 _OF_QUEUE: Final = frozenset(("jobs", "hooks", "dags", "queues", "qstat"))
 #: Keys of a step, of an expectation and of a job that is expected which only a pool with a cell knows.
-_OF_CELL: Final = frozenset(("qmod", "qconf", "user", "queues", "qstat", *CELL_JOB_KEYS))
+_OF_CELL: Final = frozenset(("qmod", "qconf", "user"))
 #: Attributes that the machine senses itself, and the key that moves them.
 _SENSED: Final = {
     "keyboardidle": "keys or remote_keys", "consoleidle": "keys", "loadavg": "load", "totalloadavg": "load",
