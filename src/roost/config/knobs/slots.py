@@ -21,7 +21,7 @@ KNOBS: tuple[Knob, ...] = (
     _fixed("RESERVED_MEMORY", KnobType.INTEGER, "0", "Memory kept from jobs.", unit="MB", low=0, read_by="startd.layout.resources"),
     _k("RESERVED_DISK", KnobType.INTEGER, "0", "Disk space kept from jobs on the filesystem of EXECUTE.", unit="MB", low=0, read_by="startd.layout.resources"),
     _k("RESERVED_SWAP", KnobType.INTEGER, "0", "Swap space kept from jobs.", unit="MB", low=0, read_by="startd.layout.resources"),
-    _fixed("EXECUTE", KnobType.PATH, "$(LOCAL_DIR)/execute", "Directory in which jobs' scratch directories are made; it must exist. In one that is not the state directory's own, the machine makes a directory roost-<digest> for them.", scope=Scope.SLOT, read_by="runtime.node.scratch"),
+    _fixed("EXECUTE", KnobType.PATH, "$(LOCAL_DIR)/execute", "Directory in which jobs' scratch directories are made; it must exist. In one that is not the state directory's own, the machine makes a directory roost-<digest> for them.", scope=Scope.SLOT, read_by="runtime.node.runs.scratch"),
     _laid_out("NUM_SLOTS", KnobType.INTEGER, None, "Number of slots of type 0, each with an equal share; used when no typed slots are asked for.", low=0),
     _laid_out("NUM_SLOTS_TYPE_<N>", KnobType.INTEGER, "0", "Number of slots of type N.", low=0),
     _laid_out("SLOT_TYPE_<N>", KnobType.STRING, None, "Share of each resource that a slot of type N gets, for instance `cpus=2, ram=25%, auto`."),

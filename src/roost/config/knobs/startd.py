@@ -69,5 +69,5 @@ KNOBS: tuple[Knob, ...] = (
     _k("HIBERNATE", KnobType.EXPRESSION, '"NONE"', "Sleep state that the machine should be in: NONE, S1 to S5, RAM, DISK, SHUTDOWN.", unread=Unread("Roost puts no machine to sleep and wakes none.")),
     _k("HIBERNATE_CHECK_INTERVAL", KnobType.INTEGER, "0", "Time between two looks at HIBERNATE; 0 for never.", unit="s", low=0, unread=Unread("Roost puts no machine to sleep and wakes none.")),
     _k("BENCHMARKS_JOBLIST", KnobType.LIST, "mips kflops", "Benchmarks that are run.", unread=Unread("Both benchmarks are run always.")),
-    _k("USER_JOB_WRAPPER", KnobType.PATH, None, "Program that jobs are started through.", subsystem="STARTER", read_by="runtime.node.job_order"),
+    _k("USER_JOB_WRAPPER", KnobType.PATH, None, "Program that jobs are started through.", subsystem="STARTER", read_by="runtime.node.runs.job_order"),
 )
