@@ -59,6 +59,21 @@ def test_slots_are_asked_for_at_the_rate_of_the_start_delay(start: Callable[...,
     assert starts[2] - starts[1] >= 3, "the second two wait for the rest of the interval"
 
 
+def test_jobs_are_told_apart_by_the_listed_attributes_alone(start: Callable[..., Pool]) -> None:
+    pool = start("SIGNIFICANT_ATTRIBUTES = Colour\nSTART = TARGET.Size < 5\nSTARTD_DEBUG = D_LOAD\n", cpus=1)
+    text = SLEEPERS.format("+Colour = 1\n+Size = 10 - 9 * $(Process)", 2)
+    cluster = int(pool("submit", text=text).split()[-1].rstrip("."))
+    # The second is taken to be as large as the first.
+    eventually(lambda: "no match found" in pool("explain", "job", f"{cluster}.1"))
+    assert [job["JobStatus"] for job in pool.jobs(cluster)] == [1, 1]
+    config = pool.home / "roost.config"
+    config.write_text(config.read_text().replace("SIGNIFICANT_ATTRIBUTES = Colour\n", ""))
+    pool("reconfig")
+    eventually(lambda: [job["JobStatus"] for job in pool.jobs(cluster)] == [1, 2])
+    loads = re.compile(r" roost\.node\.load: slot1: SystemLoad: [0-9.]+ CondorLoad: [0-9.]+ OwnerLoad: [0-9.]+\n")
+    eventually(lambda: loads.search((pool.home / "log" / "node.log").read_text()))
+
+
 def test_a_shutdown_that_takes_longer_than_its_time_becomes_a_fast_one(start: Callable[..., Pool]) -> None:
     pool = start("SHUTDOWN_GRACEFUL_TIMEOUT = 2\nMachineMaxVacateTime = 3600\n", cpus=1)
     cluster = pool.submit("job_max_vacate_time = 3600", "trap '' TERM\necho on > stubborn\nwhile :; do sleep 1; done")
