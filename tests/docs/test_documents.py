@@ -11,7 +11,8 @@ ROOT = Path(__file__).resolve().parents[2]
 SOURCE = ROOT / "src/roost"
 PAGE = (ROOT / "docs/documents.md").read_text(encoding="utf-8")
 NAMED = sorted(set(re.findall(r"`([^`\n]+)`", PAGE)))
-SCENARIOS = {path.name for path in (SOURCE / "lab/scenarios").glob("*.toml")}
+_FOLDER = SOURCE / "lab/scenarios"
+SCENARIOS = {path.relative_to(_FOLDER).as_posix() for path in _FOLDER.rglob("*.toml")}
 
 
 @pytest.mark.parametrize("path", [each for each in NAMED if each.startswith(("tests/", "src/"))])

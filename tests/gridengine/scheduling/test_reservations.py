@@ -103,3 +103,12 @@ def test_quotas_are_kept_too() -> None:
     found = plan(one, pair, job(2, "h_rt=500"), job(3, "h_rt=90"), running=busy)
     assert list(places(found)) == [3]
     assert found.reservations[0].start == NOW + 160
+
+
+def test_slots_of_machines_that_are_in_use_now_are_kept_for_later() -> None:
+    """Machines with as many slots as their hosts: those that run jobs have fewer to give away now."""
+    seats = {f"node{number}": 2 for number in (1, 2, 3)}
+    found = plan(_cell("schedconf: weight_priority 1"), _big(1), job(3, "h_rt=300"), running=_BUSY, seats=seats)
+    (kept,) = found.reservations
+    assert sorted(kept.grants) == [(f"all.q@node{number}", 4) for number in (1, 2, 3)]
+    assert places(found) == {}

@@ -166,6 +166,8 @@ class Dispatcher:
             self._count(task.job, task.request.user)
         self._seats = dict(snapshot.seats)
         self._allocator = Allocator(self._matcher, self._seats)
+        #: For later, when the machines' slots that are in use now are free.
+        self._later = Allocator(self._matcher, _capacities(snapshot))
         self._on_host: dict[str, list[int]] = {}
         for position, instance in enumerate(self._instances):
             self._on_host.setdefault(instance.host, []).append(position)
@@ -287,7 +289,7 @@ class Dispatcher:
                 master = matcher.kind(queues, environment, window)
             if matcher.cell_refusal(kind) is None:
                 free = int(self._environments[environment.name].left_in(SLOTS, window))
-                found = self._allocator.allocate(kind, master, positions, free)
+                found = self._later.allocate(kind, master, positions, free)
                 if isinstance(found, Allocation):
                     return found
         return None
@@ -423,3 +425,13 @@ class Dispatcher:
                 self._seats[host] -= slots
         for host in dict.fromkeys([spot.host.name for spot in found.spots]):
             self._keep_or_drop(self._on_host[host])
+
+
+def _capacities(snapshot: Snapshot) -> dict[str, int]:
+    """Host to the slots that its machine has when none of its tasks runs any more."""
+    found = dict(snapshot.seats)
+    for task in snapshot.running:
+        for instance, slots in task.grants:
+            if (host := host_of(instance)) in found:
+                found[host] += slots
+    return found

@@ -118,9 +118,11 @@ def whole(file: str, text: str, before: str | None = None) -> str:
     directory, _, name = file.rpartition("/")
     if file == COMPLEXES_FILE:
         return _complexes(text, before)
-    usual = _usual(file, directory, name) if before is None else before
+    usual = _usual(file, directory, name)
     if usual is None:
+        # Lists, the share tree and quotas are always whole.
         return text
+    usual = before or usual
     own, lines = _attributes(text), _attributes(usual)
     # The first line names the object.
     first = next(iter(lines))

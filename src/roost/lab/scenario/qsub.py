@@ -20,7 +20,8 @@ from roost.model import cell_requests as cell
 
 #: Options that act in the lab.
 ACTING: Final = (
-    "A", "b", "h", "hard", "hold_jid", "l", "masterq", "N", "now", "P", "p", "pe", "q", "R", "r", "soft", "t", "tc",
+    "A", "b", "h", "hard", "hold_jid", "js", "l", "masterq", "N", "now", "ot", "P", "p", "pe", "q", "R", "r", "soft",
+    "t", "tc",
 )  # fmt: skip
 _LIMIT: Final = "JobMaterializeLimit"
 

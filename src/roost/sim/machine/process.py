@@ -42,6 +42,9 @@ class End:
 
 _usage: Final = maker(Usage)
 
+#: Times are equal within this, s.
+_EPSILON_S: Final = 1e-6
+
 
 class Process:
     """One stay of one job on a slot."""
@@ -86,6 +89,11 @@ class Process:
     def here(self) -> bool:
         """Whether there is a process, running or standing still."""
         return self.running_since is not None or self.suspended_since is not None
+
+    @property
+    def is_done(self) -> bool:
+        """Whether its program has come to its own end, and all its work is done."""
+        return self.code is not None and self.done_before_s + self.run_s >= self.job.truth.run_s - _EPSILON_S
 
     def progress_s(self, now: float) -> float:
         """Time it has run in this stay."""

@@ -368,9 +368,10 @@ class Queue:
     def run_ended(self, run: Run, end: End) -> None:
         """A run is over: what it did of the job's work, whatever the queue hears of it."""
         name = run.process.job.name
-        # A program that came to its own end begins anew, if it is started again.
-        self.done_s[name] = 0.0 if end.outcome == "completed" else self.done_s[name] + end.kept_s
-        self.exits[name] += end.outcome == "completed"
+        # A program that came to its own end begins anew if it is started again.
+        is_done = end.outcome == "completed" or run.process.is_done
+        self.done_s[name] = 0.0 if is_done else self.done_s[name] + end.kept_s
+        self.exits[name] += is_done
         self.evictions[name] += end.outcome == "evicted"
 
     # -- orders of users -------------------------------------------------------------------------------
