@@ -64,7 +64,7 @@ def test_jobs_are_told_apart_by_the_listed_attributes_alone(start: Callable[...,
     text = SLEEPERS.format("+Colour = 1\n+Size = 10 - 9 * $(Process)", 2)
     cluster = int(pool("submit", text=text).split()[-1].rstrip("."))
     # The second is taken to be as large as the first.
-    eventually(lambda: "no match found" in pool("explain", "job", f"{cluster}.1"))
+    eventually(lambda: "no match found" in pool.try_("explain", "job", f"{cluster}.1").stdout)
     assert [job["JobStatus"] for job in pool.jobs(cluster)] == [1, 1]
     config = pool.home / "roost.config"
     config.write_text(config.read_text().replace("SIGNIFICANT_ATTRIBUTES = Colour\n", ""))
