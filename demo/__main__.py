@@ -22,7 +22,9 @@ from pathlib import Path
 from roost.cli.colour import painted
 from roost.cli.happenings import lines
 from roost.explain.happenings import Happening, of_event, of_records
+from roost.model.slot_transition import SlotTransition
 from roost.schedd.event_log.log import LogReader
+from roost.wire.structs import read
 
 HERE = Path(__file__).parent
 EXAMPLES = HERE.parent / "examples"
@@ -171,7 +173,8 @@ class Watcher:
         sys.stdout.flush()
 
     def _news(self) -> Iterator[Happening]:
-        records = [json.loads(line) for line in self._fresh(self._records).splitlines()]
+        lines = self._fresh(self._records).splitlines()
+        records = [read(SlotTransition, json.loads(line), "record", strict=False) for line in lines]
         # The slot speaks where it has a reason; the rest is in the job's own log.
         yield from (told for told in of_records(records) if told.why)
         for path, reader in self._logs.items():

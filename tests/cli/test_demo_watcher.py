@@ -37,8 +37,9 @@ def test_causes_are_shown_before_what_they_cause(
     tmp_path: Path, watcher: play.Watcher, capsys: pytest.CaptureFixture[str]
 ) -> None:
     midnight = time.mktime((2020, 1, 1, 0, 0, 0, 0, 0, -1))
-    record = {"at": midnight + 0.9, "slot": "slot1", "number": "14", "reason": "SUSPEND true", "value": "TRUE",
-              "expression": "SUSPEND", "why": [{"clause": "KeyboardIdle < 3"}]}  # fmt: skip
+    clause = {"clause": "KeyboardIdle < 3", "value": "TRUE", "because": ["KeyboardIdle is 0"]}
+    record = {"at": midnight + 0.9, "slot": "slot1", "from": "Claimed/Busy", "to": "Claimed/Suspended", "number": "14",
+              "reason": "SUSPEND true", "value": "TRUE", "expression": "SUSPEND", "why": [clause]}  # fmt: skip
     (tmp_path / "log" / "transitions.jsonl").write_text(json.dumps(record) + '\n{"at": 15778')
     (tmp_path / "count.log").write_text(END.format(2, 0))
     watcher.show(Happening(midnight, "the owner", "types", kind="owner"))

@@ -17,11 +17,13 @@ from roost.cli.happenings import lines
 from roost.cli.pool import arguments, duration, table
 from roost.config import LoadOptions, load
 from roost.explain.happenings import of_record, of_records
+from roost.model.slot_transition import SlotTransition
 from roost.runtime.machine import SystemHost
 from roost.runtime.node.transition_log import TransitionLog
 from roost.wire import codec, messages, plain
 from roost.wire.errors import WireError
 from roost.wire.requests import queue
+from roost.wire.structs import read
 
 DATA = st.recursive(
     st.none()
@@ -37,6 +39,10 @@ RECORD = {
     "reason": "SUSPEND true", "job": "2.0", "expression": "SUSPEND", "value": "TRUE", "place": "desk.config:4",
     "why": [{"clause": "KeyboardIdle < 3", "value": "TRUE", "because": ["KeyboardIdle is 0"]}],
 }  # fmt: skip
+
+
+def transition(**more: object) -> SlotTransition:
+    return read(SlotTransition, RECORD | more, "record", strict=True)
 
 
 @given(
@@ -116,7 +122,7 @@ def test_colour_is_put_around_words_and_not_around_blanks() -> None:
 
 
 def test_a_transition_is_told_with_the_clause_that_decided() -> None:
-    told = of_record(RECORD)
+    told = of_record(transition())
     assert told is not None
     assert (told.who, told.what) == ("slot1@desk", "Claimed/Busy → Claimed/Suspended: SUSPEND true (job 2.0)")
     assert told.why == ("SUSPEND is TRUE [desk.config:4]", "  KeyboardIdle < 3: KeyboardIdle is 0")
@@ -124,21 +130,21 @@ def test_a_transition_is_told_with_the_clause_that_decided() -> None:
 
 
 def test_a_clause_that_is_not_true_says_so() -> None:
-    told = of_record(RECORD | {"why": [{"clause": "KeyboardIdle > 900", "value": "FALSE", "because": ["it is 3"]}]})
+    told = of_record(transition(why=[{"clause": "KeyboardIdle > 900", "value": "FALSE", "because": ["it is 3"]}]))
     assert told is not None
     assert told.why[1] == "  KeyboardIdle > 900 is FALSE: it is 3"
 
 
 def test_an_expression_that_was_not_the_reason_is_not_told_as_one() -> None:
-    told = of_record(RECORD | {"value": "FALSE", "number": "18"})
+    told = of_record(transition(value="FALSE", number="18"))
     assert told is not None
     assert told.why == ()
 
 
 def test_a_slot_that_was_given_back_is_not_told_to_have_had_an_owner() -> None:
-    passing = [RECORD | {"number": number, "at": 5.0} for number in ("12", "12a", "10", "25", "1")]
+    passing = [transition(number=number, at=5.0) for number in ("12", "12a", "10", "25", "1")]
     assert list(of_records(passing)) == []
-    assert len(list(of_records([RECORD | {"number": "1"}]))) == 1
+    assert len(list(of_records([transition(number="1")]))) == 1
 
 
 def test_a_record_is_read_by_slot_by_machine_and_by_job(tmp_path: Path) -> None:
@@ -147,10 +153,10 @@ def test_a_record_is_read_by_slot_by_machine_and_by_job(tmp_path: Path) -> None:
     path.with_name("transitions.jsonl.1").write_text(json.dumps(records[0]) + "\n")
     path.write_text("".join(json.dumps(each) + "\n" for each in records[1:]) + '{"at": 3, "slot": "slot1@de')
     chronicle = TransitionLog(path, load(SystemHost(), LoadOptions(roots=())))
-    assert [each["at"] for each in chronicle.read(slot="slot1")] == [1.0]
-    assert [each["at"] for each in chronicle.read(slot="slot11@desk")] == [11.0]
-    assert [each["at"] for each in chronicle.read(slot="desk", limit=2)] == [2.0, 11.0]
-    assert [each["at"] for each in chronicle.read(job="2.0")] == [2.0]
+    assert [each.at for each in chronicle.read(slot="slot1")] == [1.0]
+    assert [each.at for each in chronicle.read(slot="slot11@desk")] == [11.0]
+    assert [each.at for each in chronicle.read(slot="desk", limit=2)] == [2.0, 11.0]
+    assert [each.at for each in chronicle.read(job="2.0")] == [2.0]
 
 
 @pytest.mark.parametrize(

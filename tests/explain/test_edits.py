@@ -11,7 +11,9 @@ from roost.explain.causes import Cause, causes_of
 from roost.explain.edits import Kind, Matcher, whole_of
 from roost.explain.refusals import refusing
 from roost.explain.verdict import Verdict, verdict
+from roost.model.cycle_answers import JobInCycle
 from roost.policy.explain import explain
+from roost.wire.structs import read
 
 SLOT = {"Name": "slot1@m", "Memory": 1000, "Cpus": 2, "Colour": "green"}
 WORLD = FixedWorld(instant=0.0, offset=0)
@@ -28,10 +30,12 @@ def found(job: ClassAd, *slots: ClassAd, policy: str = "", cause: str = "job-req
     source = {"name": "NEGOTIATOR_PE_RESOURCE_EXPR", "text": policy, "place": ""} if policy else None
     record = {
         "at": 0.0, "zone_offset_s": 0, "text": "no match found", "slots": len(slots), "served": [],
-        "causes": [{"cause": cause, "count": len(slots), "slots": names}],
-        "sources": {"pool-policy-resource": source},
+        "causes": [{"cause": cause, "count": len(slots), "slots": names, "holders": {}}], "weight": 1.0, "knob": None,
+        "sources": {"pool-policy-resource": source}, "submitter": "ann@x", "group": None, "given": [], "besides": {},
+        "limits": [], "ceilings": [],
     }  # fmt: skip
-    return verdict(job, record, dict(zip(names, slots, strict=True)), lambda name: {})
+    answer = read(JobInCycle, record, "record", strict=True)
+    return verdict(job, answer, dict(zip(names, slots, strict=True)), lambda name: {})
 
 
 @pytest.mark.parametrize(

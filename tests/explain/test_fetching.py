@@ -7,6 +7,8 @@ import pytest
 from roost.classad import ClassAd
 from roost.cli.explain.slot import fetching_text, show
 from roost.explain.slot import SlotQuestion, explain_slot, fetching
+from roost.model.slot_transition import SlotTransition
+from roost.wire.structs import read
 
 
 @pytest.mark.parametrize(
@@ -65,5 +67,15 @@ def test_a_fetched_job_is_not_shown_as_a_job_of_the_queue(
     ad = {"Name": "slot1@m", "State": "Claimed", "Activity": "Busy", "RemoteOwner": "ann", "JobId": "7.1"}
     begun = {"slot": "slot1@m", "at": 5.0, "from": "Claimed/Idle", "to": "Claimed/Busy", "number": "11", "reason": "r"}
     asked = ClassAd(ad | {"EnteredCurrentActivity": 5})
-    show(explain_slot(SlotQuestion(ad=asked, fresh=False, origins={}, records=[begun | record], now=9.0)))
+    show(
+        explain_slot(
+            SlotQuestion(
+                ad=asked,
+                fresh=False,
+                origins={},
+                records=[read(SlotTransition, begun | record, "record", strict=True)],
+                now=9.0,
+            )
+        )
+    )
     assert says in capsys.readouterr().out

@@ -9,6 +9,8 @@ import pytest
 from roost.cli.explain.job import share_table
 from roost.explain.limits import fair_share, held_up, limits, remedies
 from roost.explain.remedies import RemedyKind
+from roost.model.cycle_answers import JobInCycle
+from roost.wire.structs import read
 
 
 def row(submitter: str, **more: Any) -> dict[str, Any]:
@@ -18,12 +20,14 @@ def row(submitter: str, **more: Any) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def record(**more: Any) -> dict[str, Any]:
-    return {
+def record(**more: Any) -> JobInCycle:
+    data = {
+        "at": 0.0, "zone_offset_s": 0, "text": "", "slots": 3, "causes": [], "given": [], "ceilings": [],
         "submitter": "ann@x", "served": [row("bob@x"), row("ann@x", priority=600.0)], "besides": {}, "limits": [],
         "group": None, "weight": 4.0, "knob": None,
         "sources": {"preemption": {"name": "PREEMPTION_REQUIREMENTS", "text": "False", "place": "c:3:1"}}, **more,
     }  # fmt: skip
+    return read(JobInCycle, data, "record", strict=True)
 
 
 def ceiling(limit: float, in_use: float) -> dict[str, Any]:
@@ -43,7 +47,7 @@ GROUP = {"name": "g", "quota": 2.0, "allocated": 1.0, "used": 1.0, "accepts": Fa
          "Group g uses 1 of its quota of 2 (allocated in this cycle: 1)."),
         ({"ceiling": 1}, {"ceilings": [ceiling(3.0, 2.0)]}, "its user is at its ceiling",
          "ann@x is at its ceiling (USER_CEILINGS): it may use 3 at once, and uses 2."),
-        ({"concurrency-limit:m": 1}, {"limits": [{"name": "m", "limit": 1.0, "in_use": 1.0}]},
+        ({"concurrency-limit:m": 1}, {"limits": [{"name": "m", "limit": 1.0, "in_use": 1.0, "wanted": 1.0}]},
          "a concurrency limit is reached", "Concurrency limit m: 1 of 1 are in use."),
         ({"preemption-requirements": 1}, {},
          "is in use, and PREEMPTION_REQUIREMENTS is not TRUE [c:3:1]", ""),

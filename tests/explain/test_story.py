@@ -9,12 +9,16 @@ import pytest
 from roost.classad import ClassAd
 from roost.explain.happenings import Milestone, of_event
 from roost.explain.story import job_story, submitter
+from roost.model.audit import AuditKind, AuditRecord
+from roost.model.slot_transition import SlotTransition
 from roost.schedd.event_log import log
 from roost.schedd.event_log.base import Event
 from roost.schedd.event_log.log import LoggedEvent
 from roost.schedd.event_log.parts import ProgramExit
+from roost.wire.audit import audit_from
+from roost.wire.structs import read
 
-KEPT_OUT = {"kind": "discard", "at": 5.0, "until": 20.0, "reason": "submitters kept out of matchmaking"}
+KEPT_OUT = AuditRecord(id="k", kind=AuditKind.DISCARD, at=5.0, until=20.0, reason="submitters kept out of matchmaking")
 
 
 def told(ad: dict[str, Any]) -> list[str]:
@@ -48,12 +52,13 @@ def logged(*events: tuple[int, Event]) -> list[LoggedEvent]:
     return [LoggedEvent(event=event, number=event.NUMBER, cluster=1, proc=0, time=float(at)) for at, event in events]
 
 
-def decision(at: float, kind: str, reason: str, **more: Any) -> dict[str, Any]:
-    return {"kind": kind, "at": at, "until": at, "reason": reason, "job": "1.0", "actor": "root", **more}
+def decision(at: float, kind: str, reason: str, **more: Any) -> AuditRecord:
+    data = {"id": "d", "kind": kind, "at": at, "until": at, "reason": reason, "job": "1.0", "actor": "root", **more}
+    return audit_from(data)
 
 
-def slot(at: float, source: str, target: str, **more: Any) -> dict[str, Any]:
-    return {
+def slot(at: float, source: str, target: str, **more: Any) -> SlotTransition:
+    data = {
         "at": at,
         "slot": "slot1@m",
         "from": source,
@@ -61,11 +66,12 @@ def slot(at: float, source: str, target: str, **more: Any) -> dict[str, Any]:
         "number": "14",
         "reason": "r",
         "job": "1.0",
-    } | more
+    }
+    return read(SlotTransition, data | more, "record", strict=True)
 
 
 def lines(
-    events: list[LoggedEvent], *decisions: dict[str, Any], records: tuple[dict[str, Any], ...] = (), **ad: Any
+    events: list[LoggedEvent], *decisions: AuditRecord, records: tuple[SlotTransition, ...] = (), **ad: Any
 ) -> list[tuple[str, ...]]:
     story = job_story("1.0", ClassAd(ad), events=events, records=records, decisions=decisions, kept_out=[])
     assert [each.at for each in story] == sorted(each.at for each in story)

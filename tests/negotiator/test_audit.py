@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
+from roost.base.structs import replaced
 from roost.classad import ClassAd
 from roost.classad.vector import Table
 from roost.config import MemoryHost, load_text
@@ -112,7 +111,7 @@ def test_matches_that_the_administrator_wants_to_see_are_on_record() -> None:
 
 def cause(number: int = 0, **more: object) -> AuditRecord:
     found = AuditRecord(id=f"veto/{number}", kind=AuditKind.VETO, at=0.0, until=0.0)
-    return replace(found, **more)  # type: ignore[arg-type]
+    return replaced(found, **more)
 
 
 def test_a_cause_that_goes_on_is_one_record_told_seldom() -> None:

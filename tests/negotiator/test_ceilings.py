@@ -9,6 +9,7 @@ import pytest
 from roost.classad import ClassAd
 from roost.classad.vector import Table
 from roost.explain.limits import limits, remedies
+from roost.model.cycle_answers import CeilingUse, JobInCycle
 from roost.negotiator.accounts import Accounts
 from roost.negotiator.cycle import negotiate
 from roost.negotiator.snapshot import Plan, Snapshot
@@ -94,8 +95,8 @@ def test_the_record_names_the_ceiling_that_holds() -> None:
     plan = cycle([slot("a"), slot("b")], [of_mal(1, **LINES["another user"])])
     assert plan.trail is not None
     answer = plan.trail.about_request("queue", "bob@x", 0)
-    assert answer is not None
-    assert answer["ceilings"] == [{"name": "mal@x", "limit": 1.0, "in_use": 1.0, "set_by": "USER_CEILINGS"}]
+    assert isinstance(answer, JobInCycle)
+    assert answer.ceilings == [CeilingUse(name="mal@x", limit=1.0, in_use=1.0, set_by="USER_CEILINGS")]
 
 
 def partitionable(name: str, **more: Any) -> ClassAd:
@@ -121,7 +122,7 @@ def test_a_job_that_is_larger_than_the_ceiling_is_told_so() -> None:
     plan = cycle([partitionable("p")], [of_mal(1, RequestCpus=2)])
     assert plan.trail is not None and not plan.matches
     answer = plan.trail.about_request("queue", "mal@x", 0)
-    assert answer is not None
+    assert isinstance(answer, JobInCycle)
     assert list(limits(answer)) == ["mal@x may use 1 at once (USER_CEILINGS), and this job needs 2."]
     remedy = remedies(answer, set())[0]
     assert remedy.text.startswith("Request less, or ask the administrator to raise the ceiling (USER_CEILINGS)")
@@ -178,7 +179,7 @@ def test_a_whole_slot_that_counts_more_than_the_ceiling_is_not_the_request_s_fau
     plan = cycle([slot("s", Cpus=4)], [of_mal(1, RequestCpus=1)])
     assert plan.trail is not None and not plan.matches
     answer = plan.trail.about_request("queue", "mal@x", 0)
-    assert answer is not None
+    assert isinstance(answer, JobInCycle)
     said = "mal@x may use 1 at once (USER_CEILINGS), and a slot that would run this job counts as 4."
     assert list(limits(answer)) == [said]
     assert [each.text for each in remedies(answer, set())] == [

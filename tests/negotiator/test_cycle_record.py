@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -9,10 +10,12 @@ import pytest
 from roost.classad import ClassAd
 from roost.classad.vector import Table
 from roost.config import MemoryHost, load_text
+from roost.model.cycle_answers import JobInCycle
 from roost.negotiator.accounts import Accounts
 from roost.negotiator.cycle import negotiate
 from roost.negotiator.settings import settings_from
 from roost.negotiator.snapshot import Plan, Pledge, Snapshot, SubmitterDemand
+from roost.wire.structs import data_of, read, whole_data_of
 from tests.negotiator.kit import NOW, claimed, demand, job, slot
 
 
@@ -43,8 +46,9 @@ def cycle(
 def about(found: Plan, submitter: str = "ann@x", number: int = 1) -> dict[str, Any]:
     assert found.trail is not None
     answer = found.trail.about_request("queue", submitter, number)
-    assert answer is not None
-    return answer
+    assert isinstance(answer, JobInCycle)
+    assert read(JobInCycle, json.loads(json.dumps(data_of(answer))), "answer", strict=True) == answer
+    return whole_data_of(answer)
 
 
 def causes(answer: dict[str, Any]) -> dict[str, list[str]]:
@@ -158,11 +162,11 @@ def test_a_slot_is_told_what_became_of_the_requests() -> None:
     assert found.trail is not None
     kept_out, shy, given = (found.trail.about_slot(name) for name in ("small", "SHY", "a"))
     assert kept_out is not None and shy is not None and given is not None
-    assert (kept_out["out"], kept_out["knob"]["place"]) == ("pool-policy", "c:2:1")
-    assert {each["cause"]: each["job"] for each in shy["requests"]} == {
+    assert (kept_out.out, kept_out.knob and kept_out.knob.place) == ("pool-policy", "c:2:1")
+    assert {each.cause: each.job for each in shy.requests} == {
         "slot-requirements": "1.0", "job-requirements": "2.0",
     }  # fmt: skip
-    assert [each["job"] for each in given["given"]] == ["1.0"]
+    assert [each.job for each in given.given] == ["1.0"]
 
 
 # -- what earlier matches cost -----------------------------------------------------------------------------------

@@ -4,13 +4,13 @@ database is away."""
 from __future__ import annotations
 
 import asyncio
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from sqlalchemy import create_engine, text
 
+from roost.base.structs import replaced
 from roost.config import MemoryHost, load_text
 from roost.model.audit import SAMPLES_MAX, TEXT_MAX, AuditKind, AuditRecord, Effect
 from roost.runtime.audit_sender import BATCH_BYTES_MAX, WAITING_MAX, AuditSender
@@ -28,7 +28,7 @@ from roost.wire.requests.central import AuditTrail
 
 def record(name: str = "a", **more: Any) -> AuditRecord:
     found = AuditRecord(id=name, kind=AuditKind.HOLD, at=10.0, until=10.0)
-    return replace(found, **{"until": more.get("at", 10.0), **more})
+    return replaced(found, **{"until": more.get("at", 10.0), **more})
 
 
 def kept(url: str, *records: AuditRecord) -> AuditStore:
@@ -38,7 +38,7 @@ def kept(url: str, *records: AuditRecord) -> AuditStore:
 
 
 def names(store: AuditStore, **wanted: Any) -> list[str]:
-    return [each["id"] for each in store.query(AuditTrail(**wanted)).records]
+    return [each.id for each in store.query(AuditTrail(**wanted)).records]
 
 
 # -- records as JSON ---------------------------------------------------------------------------------------------
@@ -63,7 +63,7 @@ def test_what_is_no_record_is_refused_and_what_is_too_long_is_cut() -> None:
 def test_texts_of_users_do_not_keep_a_record_from_being_kept(url: str) -> None:
     store = kept(url, record(reason="cut \udcc3 and \0 ☃", samples=("a\0",)))
     (found,) = store.query(AuditTrail()).records
-    assert found["reason"] == "cut \ufffd and \ufffd ☃"
+    assert found.reason == "cut \ufffd and \ufffd ☃"
     store.close()
 
 
@@ -75,7 +75,7 @@ def test_a_record_that_is_said_twice_is_there_once_in_its_newest_form(url: str) 
     store.keep([("schedd q", audit_data(record(at=20.0, count=5)))])
     store.keep([("schedd q", audit_data(record(at=15.0, count=3)))])
     found = store.query(AuditTrail()).records
-    assert [(each["id"], each.get("count", 1)) for each in found] == [("a", 5), ("b", 1)]
+    assert [(each.id, each.count) for each in found] == [("a", 5), ("b", 1)]
     store.keep([("node q", audit_data(record()))])
     assert len(store.query(AuditTrail()).records) == 3, "the same name of another daemon is another record"
     store.close()
@@ -121,7 +121,7 @@ def test_an_export_goes_through_all_records_page_by_page(url: str) -> None:
     found, after = [], 0
     for _ in range(100):
         page = store.query(AuditTrail(after=after))
-        found += [each["id"] for each in page.records]
+        found += [each.id for each in page.records]
         after = page.last
         if not page.more:
             break
@@ -135,7 +135,7 @@ def test_what_one_question_does_not_look_at_is_on_the_next_page(url: str, monkey
     first = store.query(AuditTrail(job="1.2400", after=0))
     assert (first.records, first.more) == ([], True)
     rest = store.query(AuditTrail(job="1.2400", after=first.last))
-    assert ([each["id"] for each in rest.records], rest.more) == (["2400"], False)
+    assert ([each.id for each in rest.records], rest.more) == (["2400"], False)
     store.close()
 
 
@@ -204,7 +204,7 @@ def test_a_database_that_is_away_delays_records_and_loses_none(tmp_path: Path) -
         found = await keeper.query(AuditTrail())
         task.cancel()
         keeper.close()
-        return told, [each["origin"] for each in found.records]
+        return told, [each.origin for each in found.records]
 
     assert asyncio.run(go()) == ([{"node m1": 7}], ["node m1"])
 

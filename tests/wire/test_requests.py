@@ -9,6 +9,8 @@ from typing import Any, get_args
 
 import pytest
 
+from roost.model.audit import AuditKind, AuditRecord
+from roost.model.job_standing import Claim, Full, Pause, Standing
 from roost.schedd.events import Action
 from roost.wire.codec import decode, encode
 from roost.wire.errors import WireError
@@ -76,6 +78,8 @@ REQUESTS: tuple[Request[Any], ...] = (
     queue.UnderWay(reply="r"),
 )  # fmt: skip
 ROWS = [(daemon, verb) for daemon, table in VERBS.items() for verb in table.values()]
+
+DECISION = AuditRecord(id="a", kind=AuditKind.HOLD, at=1.0, until=2.0, detail={"n": 1})
 
 
 def sent(request: Request[Any]) -> Request[Any]:
@@ -200,7 +204,7 @@ def test_a_long_value_is_cut_in_the_error() -> None:
     ("verb", "reply"),
     [
         (VERBS[Daemon.CENTRAL]["advertise"], central.Advertised(taken=2, gone=0)),
-        (VERBS[Daemon.CENTRAL]["audit"], central.AuditPage(records=[{"id": "a"}], last=5, more=False)),
+        (VERBS[Daemon.CENTRAL]["audit"], central.AuditPage(records=[DECISION], last=5, more=False)),
         (
             VERBS[Daemon.CENTRAL]["cycle"],
             central.LastCycle(
@@ -214,9 +218,9 @@ def test_a_long_value_is_cut_in_the_error() -> None:
         (VERBS[Daemon.QUEUE]["overview"], queue.Clusters(clusters=[{"ClusterId": 1}])),
         (
             VERBS[Daemon.QUEUE]["autocluster"],
-            queue.Standing(
-                autocluster=1, rejection="", schedd="q", submitter="u", pause=queue.Pause(until=1.0, misses=2),
-                full=queue.Full(knob="K", most=4), claim=queue.Claim(slot="s", stage="running", heard_at=3.0),
+            Standing(
+                autocluster=1, rejection="", schedd="q", submitter="u", pause=Pause(until=1.0, misses=2),
+                full=Full(knob="K", most=4), claim=Claim(slot="s", stage="running", heard_at=3.0),
             ),
         ),
         (VERBS[Daemon.QUEUE]["submit"], [queue.Submitted(cluster=1, jobs=2, warnings=("w",))]),

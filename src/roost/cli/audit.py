@@ -13,7 +13,7 @@ import sys
 import textwrap
 import time
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Final
 
 from roost.cli.audit_diff import show_diff
 from roost.cli.colour import painted
@@ -21,10 +21,9 @@ from roost.cli.happenings import clock
 from roost.cli.pool import Pool, add_pool_options, print_json, with_pool
 from roost.cli.terminal import CommandError, Exit, complain, say, width
 from roost.explain.happenings import counted_reason
-from roost.model.audit import AuditKind
+from roost.model.audit import AuditKind, AuditRecord
 from roost.wire.requests import central
-from roost.wire.requests.verb import Record
-from roost.wire.structs import replaced
+from roost.wire.structs import data_of, replaced
 
 _UNITS: Final = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
 _AGO: Final = re.compile(r"(\d+(?:\.\d+)?)([smhdw])\Z")
@@ -72,7 +71,7 @@ def run(args: argparse.Namespace) -> int:
         return show_diff(records, as_json=args.json)
     records = with_pool(args, lambda pool: _newest(pool, question, args.limit))
     if args.json:
-        print_json(records)
+        print_json([data_of(each) for each in records])
         return Exit.OK if records else Exit.NO
     for record in reversed(records):
         for line in _long(record) if args.long else _told(record):
@@ -125,7 +124,7 @@ def _instant(option: str, text: str | None) -> float | None:
 # -- asking ------------------------------------------------------------------------------------------------------
 
 
-def _all(pool: Pool, question: central.AuditTrail) -> Iterator[Record]:
+def _all(pool: Pool, question: central.AuditTrail) -> Iterator[AuditRecord]:
     """All records, in the order in which they were first made."""
     after = 0
     while True:
@@ -136,12 +135,12 @@ def _all(pool: Pool, question: central.AuditTrail) -> Iterator[Record]:
         after = page.last
 
 
-def _newest(pool: Pool, question: central.AuditTrail, limit: int) -> list[dict[str, Any]]:
+def _newest(pool: Pool, question: central.AuditTrail, limit: int) -> list[AuditRecord]:
     if limit and limit <= _PAGE:
         page = pool.ask(replaced(question, limit=limit))
         if len(page.records) == limit or not page.more:
             return page.records
-    found = sorted(_all(pool, question), key=lambda each: -float(each["until"]))
+    found = sorted(_all(pool, question), key=lambda each: -each.until)
     return found[: limit or None]
 
 
@@ -152,7 +151,7 @@ _PAGE: Final = 500
 def _export(pool: Pool, question: central.AuditTrail) -> int:
     code = Exit.NO
     for record in _all(pool, question):
-        sys.stdout.write(json.dumps(record, ensure_ascii=False) + "\n")
+        sys.stdout.write(json.dumps(data_of(record), ensure_ascii=False) + "\n")
         code = Exit.OK
     return code
 
@@ -160,10 +159,10 @@ def _export(pool: Pool, question: central.AuditTrail) -> int:
 # -- showing -----------------------------------------------------------------------------------------------------
 
 
-def _told(record: dict[str, Any]) -> Iterator[str]:
+def _told(record: AuditRecord) -> Iterator[str]:
     """A decision in a few lines."""
-    kind = str(record["kind"])
-    head = f"{clock(float(record['at'])):<14}  {kind:<13}  "
+    kind = record.kind
+    head = f"{clock(record.at):<14}  {kind:<13}  "
     said = _sentence(record)
     room = max(30, width() - len(head))
     first, *rest = textwrap.wrap(said, room, break_on_hyphens=False) or [""]
@@ -175,58 +174,58 @@ def _told(record: dict[str, Any]) -> Iterator[str]:
             yield painted(f"{'':{len(head)}}{line}", "dim")
 
 
-def _sentence(record: dict[str, Any]) -> str:
-    about, reason = _about(record), str(record.get("reason", ""))
-    if record["kind"] in _COUNTED or record.get("effect", "done").startswith("would"):
+def _sentence(record: AuditRecord) -> str:
+    about, reason = _about(record), record.reason
+    if record.kind in _COUNTED or record.effect.startswith("would"):
         reason = counted_reason(record)
     said = f"{about}: {reason}" if about else reason
-    if record.get("actor"):
-        said += f", by {record['actor']}"
-    if record.get("effect", "done") == "refused":
+    if record.actor:
+        said += f", by {record.actor}"
+    if record.effect == "refused":
         said = f"refused: {said}"
-    elif record.get("effect", "done") != "done":
-        said = f"{str(record['effect']).replace('-', ' ')}: {said}"
-    if float(record["until"]) - float(record["at"]) >= 1:
-        said += f" (until {clock(float(record['until']))})"
+    elif record.effect != "done":
+        said = f"{record.effect.replace('-', ' ')}: {said}"
+    if record.until - record.at >= 1:
+        said += f" (until {clock(record.until)})"
     return said
 
 
-def _about(record: dict[str, Any]) -> str:
-    job, count = record.get("job"), int(record.get("count", 1))
+def _about(record: AuditRecord) -> str:
+    job, count = record.job, record.count
     parts = [f"job {job}"] if job else []
-    parts += [str(record["slot"] or record.get("machine", ""))] if record.get("slot") else []
-    if not parts and record.get("machine"):
-        parts.append(str(record["machine"]))
-    if not parts and record["kind"] == "configuration":
-        parts.append(str(record["origin"]))
-    if not parts and record.get("user"):
-        parts.append(str(record["user"]))
-    if count > 1 and record["kind"] in ("hold", "release", "removal", "eviction"):
+    parts += [record.slot] if record.slot else []
+    if not parts and record.machine:
+        parts.append(record.machine)
+    if not parts and record.kind == "configuration":
+        parts.append(record.origin)
+    if not parts and record.user:
+        parts.append(record.user)
+    if count > 1 and record.kind in ("hold", "release", "removal", "eviction"):
         parts.append(f"{count} jobs")
     return ", ".join(parts)
 
 
-def _reasons(record: dict[str, Any]) -> Iterator[str]:
-    if record.get("knob"):
-        text = str(record.get("expression", ""))
+def _reasons(record: AuditRecord) -> Iterator[str]:
+    if record.knob:
+        text = record.expression
         text = f" = {text}" if text else ""
-        yield f"{record['knob']}{text}" + (f" [{record['place']}]" if record.get("place") else "")
-    samples = record.get("samples", [])
-    if samples and not record.get("job"):
+        yield f"{record.knob}{text}" + (f" [{record.place}]" if record.place else "")
+    samples = record.samples
+    if samples and not record.job:
         named = [str(each).replace(" ", " on ", 1) for each in samples[:6]]
         more = f" and {len(samples) - 6} more on record" if len(samples) > 6 else ""
-        yield f"{'set:' if record['kind'] == 'configuration' else 'such as'} {', '.join(named)}{more}"
+        yield f"{'set:' if record.kind == 'configuration' else 'such as'} {', '.join(named)}{more}"
 
 
-def _long(record: dict[str, Any]) -> Iterator[str]:
+def _long(record: AuditRecord) -> Iterator[str]:
     """A decision with all that is on record of it."""
-    at = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(float(record["at"])))
-    yield painted(f"{at}  {record['kind']}  {record['id']}", "bold")
-    for name, value in record.items():
+    at = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(record.at))
+    yield painted(f"{at}  {record.kind}  {record.id}", "bold")
+    for name, value in data_of(record).items():
         if name in ("id", "kind", "at") or value in ("", [], {}):
             continue
         if name == "until":
-            value = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(float(value)))
+            value = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(record.until))
         if isinstance(value, list):
             value = ", ".join(map(str, value))
         if isinstance(value, dict):

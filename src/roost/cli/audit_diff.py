@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import textwrap
-from typing import Any, Final
+from typing import Final
 
 from roost.cli.happenings import clock
 from roost.cli.pool import print_json
 from roost.cli.terminal import Exit, complain, say, width
 from roost.explain.happenings import counted_reason
+from roost.model.audit import AuditRecord
+from roost.wire.structs import data_of
 
 _TITLES: Final = {
     "would-discard": "It would keep out of matchmaking",
@@ -18,22 +20,22 @@ _TITLES: Final = {
 }
 
 
-def show_diff(records: list[dict[str, Any]], *, as_json: bool) -> int:
+def show_diff(records: list[AuditRecord], *, as_json: bool) -> int:
     """Show records of what would have been, of the configuration that was tried last."""
-    newest = max(records, key=lambda each: float(each["until"]), default=None)
+    newest = max(records, key=lambda each: each.until, default=None)
     if newest is None:
         complain(
             "no decision would have been different: is one of NEGOTIATOR_PE_DRYRUN_* set, and has a cycle run since?"
         )
         return Exit.NO
-    shown = [each for each in records if each.get("configuration") == newest.get("configuration")]
+    shown = [each for each in records if each.configuration == newest.configuration]
     if as_json:
-        print_json(shown)
+        print_json([data_of(each) for each in shown])
         return Exit.OK
-    since, until = min(float(each["at"]) for each in shown), max(float(each["until"]) for each in shown)
-    say(f"Tried since {clock(since)}, last seen to matter at {clock(until)}; configuration {newest['configuration']}.")
+    since, until = min(each.at for each in shown), max(each.until for each in shown)
+    say(f"Tried since {clock(since)}, last seen to matter at {clock(until)}; configuration {newest.configuration}.")
     for effect, title in _TITLES.items():
-        mine = sorted((each for each in shown if each.get("effect") == effect), key=_count)
+        mine = sorted((each for each in shown if each.effect == effect), key=_count)
         if mine:
             say("")
             say(f"{title}:")
@@ -42,17 +44,17 @@ def show_diff(records: list[dict[str, Any]], *, as_json: bool) -> int:
     return Exit.OK
 
 
-def _count(record: dict[str, Any]) -> int:
-    """The most first; one is not said on the wire."""
-    return -int(record.get("count", 1))
+def _count(record: AuditRecord) -> int:
+    """The most first."""
+    return -record.count
 
 
-def _show(record: dict[str, Any]) -> None:
-    user = f" of {record['user']}" if record.get("user") else ""
+def _show(record: AuditRecord) -> None:
+    user = f" of {record.user}" if record.user else ""
     number, _, what = counted_reason(record).partition(" ")
     say(f"  {number:>6}  {what}{user}")
-    samples = [str(each).replace(" ", " on ", 1) for each in record.get("samples", [])[:5]]
-    place = f" [{record['place']}]" if record.get("place") else ""
-    for text in (f"by {record['knob']} = {record.get('expression', '')}{place}", f"such as {', '.join(samples)}"):
+    samples = [str(each).replace(" ", " on ", 1) for each in record.samples[:5]]
+    place = f" [{record.place}]" if record.place else ""
+    for text in (f"by {record.knob} = {record.expression}{place}", f"such as {', '.join(samples)}"):
         for line in textwrap.wrap(text, max(40, width()) - 10, subsequent_indent="  ", break_on_hyphens=False):
             say(f"{'':10}{line}")

@@ -18,11 +18,12 @@ from roost.cli.pool import Pool, Refused, add_pool_options, print_json, with_poo
 from roost.cli.terminal import CommandError, Exit, complain, say
 from roost.explain.happenings import Happening
 from roost.explain.story import job_story, machines, slot_story, submitter
+from roost.model.audit import AuditRecord
+from roost.model.slot_transition import SlotTransition
 from roost.schedd.event_log.log import LoggedEvent, LogReader
 from roost.wire.ads import ad_from
 from roost.wire.requests import central, queue
 from roost.wire.requests.machine import Story
-from roost.wire.requests.verb import Record
 
 _JOB: Final = re.compile(r"[0-9]+(\.[0-9]+)?")
 #: How long the audit trail is waited for, without which a story is still one, s.
@@ -84,9 +85,9 @@ def _slot(pool: Pool, args: argparse.Namespace) -> list[Happening]:
     )
 
 
-def _on_record(pool: Pool, *questions: central.AuditTrail) -> list[list[Record]]:
+def _on_record(pool: Pool, *questions: central.AuditTrail) -> list[list[AuditRecord]]:
     """The last decisions that are on record, for each question; after one that gets no reply none is asked."""
-    found: list[list[Record]] = [[] for _ in questions]
+    found: list[list[AuditRecord]] = [[] for _ in questions]
     try:
         for number, asked in enumerate(questions):
             found[number] = pool.ask(asked, within_s=_ANSWER_S).records
@@ -127,7 +128,7 @@ def _job(pool: Pool, name: str) -> list[Happening]:
     return job_story(name, ad, events=events, records=records, decisions=decisions, kept_out=forbidden)
 
 
-def _transitions(pool: Pool, machine: str, name: str) -> list[dict[str, Any]]:
+def _transitions(pool: Pool, machine: str, name: str) -> list[SlotTransition]:
     try:
         return pool.ask(Story(job=name), machine=machine)
     except (Refused, CommandError) as error:

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from enum import StrEnum
-from typing import Any, Final
+from typing import Final
 
 from roost.explain.edits import Kind
 from roost.explain.limits import ceilings_in_the_way, group_is_full
 from roost.explain.verdict import Verdict
+from roost.model.cycle_answers import JobInCycle
 
 
 class Cause(StrEnum):
@@ -98,17 +99,17 @@ _LAST: Final = (
 
 def causes_of(verdict: Verdict) -> list[Cause]:
     """The causes in a cycle's verdict, each once."""
-    if knob := verdict.record.get("knob"):
-        return [Cause.JOB_CONSTRAINT if knob["name"] == "NEGOTIATOR_JOB_CONSTRAINT" else Cause.POOL_POLICY]
-    if verdict.record.get("out"):
+    if knob := verdict.record.knob:
+        return [Cause.JOB_CONSTRAINT if knob.name == "NEGOTIATOR_JOB_CONSTRAINT" else Cause.POOL_POLICY]
+    if verdict.record.out:
         return [Cause.DISCARDED]
     if verdict.fits:
         return [Cause.READY]
     return list(dict.fromkeys((*_limits(verdict.record), *_slots(verdict))))
 
 
-def _limits(record: dict[str, Any]) -> Iterator[Cause]:
-    besides = record.get("besides", {})
+def _limits(record: JobInCycle) -> Iterator[Cause]:
+    besides = record.besides
     if any(each.startswith("concurrency-limit") for each in besides):
         yield Cause.CONCURRENCY_LIMIT
     if ceilings_in_the_way(record):

@@ -11,6 +11,8 @@ from enum import StrEnum
 from typing import Any, Final, NamedTuple
 
 from roost.classad import ClassAd
+from roost.model.audit import AuditRecord
+from roost.model.slot_transition import SlotTransition
 from roost.schedd.event_log.base import Event, WithReason
 from roost.schedd.event_log.log import Execute, JobEvicted, JobHeld, JobReconnectFailed, JobTerminated, LoggedEvent
 from roost.schedd.event_log.parts import ProgramExit
@@ -153,52 +155,46 @@ def _said(event: Event | None, number: int) -> str:
 # -- transitions of slots ------------------------------------------------------------------------------------------
 
 
-def of_record(record: dict[str, Any], *, passing: bool = False) -> Happening | None:
+def of_record(record: SlotTransition, *, passing: bool = False) -> Happening | None:
     """A transition of a slot; None for one that only passes, if those are not wanted."""
-    if record.get("number") in _PASSING and not passing:
+    if record.number in _PASSING and not passing:
         return None
-    of_starter = "the starter: " if record.get("starter") else ""
-    what = f"{of_starter}{record.get('from', '?')} {_ARROW} {record.get('to', '?')}"
-    reason, job = str(record.get("reason", "")), record.get("job")
-    if record.get("cause"):
-        reason = f"{reason}: {record['cause']}"
-    fetched = record.get("fetched")
-    whose = f" (job {job})" if job else f" (fetched job {fetched} of {record.get('user', '?')})" if fetched else ""
-    said = f"{what}: {reason}{whose}"
-    return Happening(float(record.get("at", 0.0)), str(record.get("slot", "?")), said, tuple(_why(record)))
+    what = f"{'the starter: ' if record.starter else ''}{record.from_} {_ARROW} {record.to}"
+    reason = f"{record.reason}: {record.cause}" if record.cause else record.reason
+    whose = f" (fetched job {record.fetched} of {record.user or '?'})" if record.fetched else ""
+    if record.job:
+        whose = f" (job {record.job})"
+    return Happening(record.at, record.slot, f"{what}: {reason}{whose}", tuple(_why(record)))
 
 
-def of_records(records: Iterable[dict[str, Any]], *, passing: bool = False) -> Iterator[Happening]:
+def of_records(records: Iterable[SlotTransition], *, passing: bool = False) -> Iterator[Happening]:
     """Transitions in their order, those that only pass if they are wanted.
 
     A slot that was given back and is free at once has only passed its owner's state.
     """
     ended: dict[str, float] = {}
     for record in records:
-        slot, at = str(record.get("slot", "")), float(record.get("at", 0.0))
-        if record.get("number") == "25":
+        slot, at = record.slot, record.at
+        if record.number == "25":
             ended[slot] = at
-        if not passing and record.get("number") == "1" and at - ended.get(slot, 0.0) < _AT_ONCE_S:
+        if not passing and record.number == "1" and at - ended.get(slot, 0.0) < _AT_ONCE_S:
             continue
         told = of_record(record, passing=passing)
         if told is not None:
             yield told
 
 
-def _why(record: dict[str, Any]) -> Iterator[str]:
-    yield from record.get("cell", ())
-    value, name = record.get("value"), record.get("expression", "")
+def _why(record: SlotTransition) -> Iterator[str]:
+    yield from record.cell
     # A transition may follow from what an expression was not.
-    if value != "TRUE" and name not in ("IsOwner", "START"):
+    if record.value != "TRUE" and record.expression not in ("IsOwner", "START"):
         return
-    place = record.get("place")
-    yield f"{name} is {value}" + (f" [{place}]" if place else "")
-    for clause in record.get("why", []):
-        if str(clause.get("clause", "")).lower() in ("true", "false"):
+    yield f"{record.expression} is {record.value}" + (f" [{record.place}]" if record.place else "")
+    for each in record.why:
+        if each.clause.lower() in ("true", "false"):
             continue
-        because = ", ".join(clause.get("because", []))
-        value = clause.get("value", "TRUE")
-        said = f"  {clause.get('clause')}" + ("" if value == "TRUE" else f" is {value}")
+        because = ", ".join(each.because)
+        said = f"  {each.clause}" + ("" if each.value == "TRUE" else f" is {each.value}")
         yield said + (f": {because}" if because else "")
 
 
@@ -220,69 +216,69 @@ _COMMAND_NAMES: Final = frozenset(("hold", "release", "remove", "remove-x", "vac
 _ONE: Final = {"jobs": "job", "slots": "slot", "submitters": "submitter", "matches": "match", "pairs": "pair"}
 
 
-def effects_of(record: dict[str, Any]) -> Sequence[Milestone]:
+def effects_of(record: AuditRecord) -> Sequence[Milestone]:
     """The milestones of a job that a decision leads to."""
-    if record.get("effect", "done") != "done" or not record.get("job"):
+    if record.effect != "done" or not record.job:
         return ()
-    kind = str(record["kind"])
+    kind = record.kind
     if kind == "command":
-        return _COMMANDS.get(str(record.get("reason", "")).partition(":")[0], ())
+        return _COMMANDS.get(record.reason.partition(":")[0], ())
     return _EFFECTS.get(kind, ())
 
 
-def of_audit(record: dict[str, Any]) -> Happening:
+def of_audit(record: AuditRecord) -> Happening:
     """A decision that is on record."""
-    job, slot = record.get("job"), record.get("slot")
-    kind = "job" if job and (record["kind"] != "eviction" or record.get("actor")) else "slot"
-    who = f"job {job}" if kind == "job" else str(slot or record.get("machine") or record.get("user") or "the pool")
+    job, slot = record.job, record.slot
+    kind = "job" if job and (record.kind != "eviction" or record.actor) else "slot"
+    who = f"job {job}" if kind == "job" else str(slot or record.machine or record.user or "the pool")
     said = _decision_said(record)
-    if record["kind"] in ("discard", "veto"):
-        who, said = "the pool's policy", f"{counted_reason(record)} of {record.get('user') or 'any user'}"
-    if record.get("effect") == "refused":
+    if record.kind in ("discard", "veto"):
+        who, said = "the pool's policy", f"{counted_reason(record)} of {record.user or 'any user'}"
+    if record.effect == "refused":
         said = f"refused: {said}"
-    elif record.get("effect", "done") != "done":
-        said = f"{record['effect']}: {said}".replace("-", " ", 1)
-    return Happening(float(record["at"]), who, said, tuple(decided_by(record)), kind)
+    elif record.effect != "done":
+        said = f"{record.effect}: {said}".replace("-", " ", 1)
+    return Happening(record.at, who, said, tuple(decided_by(record)), kind)
 
 
-def _decision_said(record: dict[str, Any]) -> str:
-    reason, kind = str(record.get("reason", "")), str(record["kind"])
-    if record.get("effect") == "refused" or kind not in _DECIDED:
+def _decision_said(record: AuditRecord) -> str:
+    reason, kind = record.reason, record.kind
+    if record.effect == "refused" or kind not in _DECIDED:
         return f"preempted: {reason}" if kind == "preemption" else reason
-    if not record.get("actor") and kind == "eviction":
+    if not record.actor and kind == "eviction":
         return reason
-    if record.get("actor"):
+    if record.actor:
         # A command's record begins with the name of the command; what the person said comes after it.
         command, _, given = reason.partition(":")
         reason = given.strip() if command in _COMMAND_NAMES else reason
-    decided = f"{_DECIDED[kind]} {'ordered' if record.get('actor') else 'decided'}"
+    decided = f"{_DECIDED[kind]} {'ordered' if record.actor else 'decided'}"
     return f"{decided}: {reason}" if reason else decided
 
 
-def counted_reason(record: dict[str, Any]) -> str:
+def counted_reason(record: AuditRecord) -> str:
     """The reason of a decision that counts something, with the number."""
-    count, reason = int(record.get("count", 1)), str(record.get("reason", ""))
+    count, reason = record.count, record.reason
     if count == 1:
         reason = reason.replace(" that were ", " that was ", 1)
     first, blank, rest = reason.partition(" ")
     return f"{count} {_ONE.get(first, first) if count == 1 else first}{blank}{rest}"
 
 
-def decided_by(record: dict[str, Any]) -> Iterator[str]:
+def decided_by(record: AuditRecord) -> Iterator[str]:
     """The user or the expression that made a recorded decision."""
-    actor = record.get("actor")
+    actor = record.actor
     if actor:
-        yield f"by {'the machine ' if actor == record.get('machine') else ''}{actor}"
+        yield f"by {'the machine ' if actor == record.machine else ''}{actor}"
     if is_displacement(record):
-        fetched = record.get("detail", {}).get("for")
-        gets = f"{record['user']}, who gets the slot"
+        fetched = record.detail.get("for")
+        gets = f"{record.user}, who gets the slot"
         yield f"for the fetched job {fetched} of {gets}" if fetched else f"for {gets}"
-    if record.get("knob"):
-        text = f" = {record['expression']}" if record.get("expression") else ""
-        place = f" [{record['place']}]" if record.get("place") else ""
-        yield f"by {record['knob']}{text}{place}"
+    if record.knob:
+        text = f" = {record.expression}" if record.expression else ""
+        place = f" [{record.place}]" if record.place else ""
+        yield f"by {record.knob}{text}{place}"
 
 
-def is_displacement(record: dict[str, Any]) -> bool:
+def is_displacement(record: AuditRecord) -> bool:
     """Whether a machine evicted a job for the sake of another one. A queue's record of a command has an actor."""
-    return record["kind"] == "eviction" and bool(record.get("user")) and not record.get("actor")
+    return record.kind == "eviction" and bool(record.user) and not record.actor

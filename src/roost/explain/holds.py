@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Final
+from typing import Final
 
 from roost.classad import ClassAd
 from roost.explain.remedies import Remedy, RemedyKind
+from roost.model.audit import AuditRecord
 from roost.model.codes import RESOURCE_CODES, SUBCODE_MEMORY, HoldCode
 
 #: Holds that nothing is wrong behind.
@@ -43,10 +44,10 @@ _DURATIONS: Final = {
 }
 
 
-def remedies_of_hold(name: str, ad: ClassAd, decided: Sequence[Mapping[str, Any]]) -> tuple[Remedy, ...]:
+def remedies_of_hold(name: str, ad: ClassAd, decided: Sequence[AuditRecord]) -> tuple[Remedy, ...]:
     """What helps, in the order in which it is to be done."""
     code, subcode = _number(ad, "HoldReasonCode"), _number(ad, "HoldReasonSubCode")
-    knob = next((str(each["knob"]) for each in decided if each.get("knob")), "")
+    knob = next((each.knob for each in decided if each.knob), "")
     release = f"`roost release {name}` makes it idle again"
     text = f"{release}." if code in _BY_PEOPLE else f"Then {release}."
     return (

@@ -8,6 +8,7 @@ from datetime import datetime, timedelta, timezone
 from typing import Any, Final
 
 from roost.base.records import dataclass, field
+from roost.base.structs import Struct, whole_data_of
 from roost.classad import ClassAd
 from roost.explain import limits
 from roost.explain.causes import Cause, causes_of
@@ -16,7 +17,10 @@ from roost.explain.happenings import of_audit
 from roost.explain.holds import remedies_of_hold
 from roost.explain.remedies import Remedy, RemedyKind
 from roost.explain.verdict import Origins, Verdict, verdict
+from roost.model.audit import AuditRecord
 from roost.model.cell_requests import SUSPENSION
+from roost.model.cycle_answers import JobInCell, JobInCycle
+from roost.model.job_standing import Claim, Full, LocalPolicy, Pause, Standing
 from roost.model.reasons import Reason
 from roost.schedd.status import ON_MACHINE, JobStatus
 
@@ -34,6 +38,9 @@ _POLICIES: Final = {
 }
 
 
+_NOTHING_KNOWN: Final = Standing(autocluster=-1, rejection="", schedd="", submitter="")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PoolFacts:
     """What the pool has, for a job that no cycle has looked at."""
@@ -49,15 +56,15 @@ class JobQuestion:
 
     name: str
     ad: ClassAd
-    #: What its queue says of an idle job: ``claim``, ``pause``, ``at_once``, ``waits_for``, ``full``, ``rejection``.
-    asked: Mapping[str, Any] = field(default_factory=dict)
-    #: The record of the last cycle; None where the cycle was not asked for the job.
-    record: dict[str, Any] | None = None
+    #: What its queue says of an idle job.
+    standing: Standing = _NOTHING_KNOWN
+    #: What the last cycle, or run of a cell, made of it; None where that was not asked for the job.
+    record: JobInCycle | JobInCell | None = None
     #: Ads of `roost.explain.verdict.slots_to_trace`; of a suspended job that of its slot.
     slots: Mapping[str, ClassAd] = field(default_factory=dict)
     origins: Origins = lambda name: {}
     #: Decisions on record that led to its state.
-    decided: Sequence[dict[str, Any]] = ()
+    decided: Sequence[AuditRecord] = ()
     pool: PoolFacts = field(default_factory=PoolFacts)
 
 
@@ -75,18 +82,17 @@ class JobAnswer:
     #: Why it left a machine before, and why a machine that it was matched with refused it; "" if neither happened.
     vacated: str = ""
     refused: str = ""
-    #: The slot that is claimed for it, the stage of that, and since when.
-    claim: Mapping[str, Any] | None = None
+    claim: Claim | None = None
     #: Slots in a row on which its cluster did not begin, and until when its queue asks for none.
-    pause: Mapping[str, Any] | None = None
+    pause: Pause | None = None
     #: Jobs of its cluster that may be at work at a time, if that is what it waits for; else 0.
     at_once: int = 0
-    #: The limit of its queue, knob and value, if that is what it waits for.
-    full: Mapping[str, Any] | None = None
+    #: The limit of its queue, if that is what it waits for.
+    full: Full | None = None
     #: What the last cycle made of it; None if that was not asked for it.
     verdict: Verdict | None = None
-    #: In a pool with a Grid Engine cell what the last run made of it: when, revision, reasons, priority.
-    cell: Mapping[str, Any] | None = None
+    #: In a pool with a Grid Engine cell what the last run made of it.
+    cell: JobInCell | None = None
     #: Why there is no verdict, a sentence each.
     unknown: tuple[str, ...] = ()
     #: The user or expression that decided that it is held or removed, one line for each.
@@ -96,7 +102,7 @@ class JobAnswer:
     #: When a job that is to start at a given time starts, epoch s; None for any other.
     starts_at: float | None = None
     #: What START_LOCAL_UNIVERSE or its like says, for a job that no slot is asked for.
-    local: Mapping[str, Any] | None = None
+    local: LocalPolicy | None = None
     #: Whether the program of a job that has a slot has started there.
     executes: bool = False
     #: What of a Grid Engine cell suspends it, in sentences; "" if nothing does.
@@ -119,11 +125,16 @@ class JobAnswer:
             about = {"suspension": self.suspension} if self.suspension else {}
             return {"job": self.job, **self.attributes, **about, "executes": self.executes, "remedies": remedies}
         found = {} if self.verdict is None else self.verdict.data()
-        about = {"claim": self.claim, "pause": self.pause, "at_once": self.at_once or None, "full": self.full}
+        about = {"claim": _whole(self.claim), "pause": _whole(self.pause), "at_once": self.at_once or None}
+        about["full"] = _whole(self.full)
         causes = {"cause": self.causes[0] if self.causes else None, "causes": list(self.causes)}
         if self.cell is not None:
-            about["cell"] = self.cell
+            about["cell"] = _whole(self.cell)
         return {"job": self.job, "status": "idle", **causes, **about, "remedies": remedies, **found}
+
+
+def _whole(struct: Struct | None) -> dict[str, object] | None:
+    return None if struct is None else whole_data_of(struct)
 
 
 def explain_job(question: JobQuestion) -> JobAnswer:
@@ -148,24 +159,24 @@ def explain_job(question: JobQuestion) -> JobAnswer:
 
 
 def _idle(question: JobQuestion, common: dict[str, Any]) -> JobAnswer:
-    ad, asked, record = question.ad, question.asked, question.record
-    cell = None if record is None or "cell" not in record else {"at": record["at"], **record["cell"]}
-    found = None if record is None or cell is not None else verdict(ad, record, question.slots, question.origins)
+    ad, standing, record = question.ad, question.standing, question.record
+    cell = record if isinstance(record, JobInCell) else None
+    found = verdict(ad, record, question.slots, question.origins) if isinstance(record, JobInCycle) else None
     causes = tuple(dict.fromkeys(_causes(question, found)))
     return JobAnswer(
         **common,
         vacated=_text(ad, "LastVacateReason") or _text(ad, "VacateReason"),
         refused=refusal(ad),
-        claim=asked.get("claim"),
-        pause=asked.get("pause"),
-        at_once=int(asked.get("at_once") or 0),
-        local=asked.get("local"),
-        full=asked.get("full"),
+        claim=standing.claim,
+        pause=standing.pause,
+        at_once=standing.at_once or 0,
+        local=standing.local,
+        full=standing.full,
         verdict=found,
         cell=cell,
         unknown=()
-        if found is not None or cell is not None or any(asked.get(each) for each in ("claim", "local", "full"))
-        else tuple(_unknown(question)),
+        if found is not None or cell is not None or standing.claim or standing.local or standing.full
+        else tuple(_unknown(standing, question.pool)),
         causes=causes,
         remedies=tuple(_remedies(question, found, causes)),
     )
@@ -182,25 +193,25 @@ def refusal(ad: ClassAd) -> str:
 
 
 def _causes(question: JobQuestion, found: Verdict | None) -> Iterator[Cause]:
-    asked = question.asked
-    if asked.get("claim"):
+    asked = question.standing
+    if asked.claim:
         yield Cause.MATCHED
-    if asked.get("at_once"):
+    if asked.at_once:
         yield Cause.MATERIALIZE_LIMIT
-    if asked.get("full"):
+    if asked.full:
         yield Cause.QUEUE_LIMIT
-    if asked.get("pause"):
+    if asked.pause:
         yield Cause.NOT_STARTING
-    if asked.get("local"):
+    if asked.local:
         yield Cause.LOCAL_POLICY
     elif found is not None:
-        deferred = _deferred(question.ad, float(found.record["at"]))
+        deferred = _deferred(question.ad, float(found.record.at))
         if deferred is not None:
             yield deferred
-        yield from (each for each in causes_of(found) if each is not Cause.READY or not asked.get("full"))
+        yield from (each for each in causes_of(found) if each is not Cause.READY or not asked.full)
     elif question.record is not None:
         yield Cause.CELL
-    elif not asked.get("claim") and not asked.get("full"):
+    elif not asked.claim and not asked.full:
         pool = question.pool
         yield Cause.NO_SLOTS if not pool.has_slots else Cause.NEW if pool.cycles else Cause.NO_CYCLE
 
@@ -216,20 +227,18 @@ def _deferred(ad: ClassAd, now: float) -> Cause | None:
     return Cause.DEFERRAL_MISSED if now > at + (_number(ad, "DeferralWindow") or 0.0) else None
 
 
-def _unknown(question: JobQuestion) -> list[str]:
+def _unknown(standing: Standing, pool: PoolFacts) -> list[str]:
     """Why the last cycle has nothing on a job."""
-    waits_for = question.asked.get("waits_for")
-    if waits_for:
-        jobs = ", ".join(map(str, waits_for))
+    if standing.waits_for:
+        jobs = ", ".join(map(str, standing.waits_for))
         return [f"It does not start before these jobs have left the queue (qsub -hold_jid): {jobs}."]
-    if not question.pool.has_slots:
+    if not pool.has_slots:
         return ["There is no slot in the pool: `roost status --daemons` shows which daemons run on this machine."]
-    if question.pool.cycles:
+    if pool.cycles:
         said = "The job was not in the last matchmaking cycle: it is new, or already matched."
     else:
         said = "No matchmaking cycle has run yet; the first one starts once there are slots and idle jobs."
-    rejection = question.asked.get("rejection")
-    return [said, f"The last answer that its queue had: {rejection}."] if rejection else [said]
+    return [said, f"The last answer that its queue had: {standing.rejection}."] if standing.rejection else [said]
 
 
 # -- remedies ------------------------------------------------------------------------------------------------------
@@ -240,8 +249,8 @@ def _remedies(question: JobQuestion, found: Verdict | None, causes: Sequence[Cau
     if Cause.MATERIALIZE_LIMIT in causes:
         text = "Wait until a job of its cluster leaves the queue, or submit with a larger max_materialize."
         yield Remedy(kind=RemedyKind.WAIT, text=text)
-    if Cause.QUEUE_LIMIT in causes:
-        knob = question.asked["full"]["knob"]
+    if (full := question.standing.full) is not None and Cause.QUEUE_LIMIT in causes:
+        knob = full.knob
         text = f"Wait until another job of the queue ends, or ask the administrator to raise {knob}."
         if knob == "JOB_START_COUNT":
             text = (
@@ -250,9 +259,8 @@ def _remedies(question: JobQuestion, found: Verdict | None, causes: Sequence[Cau
         yield Remedy(kind=RemedyKind.LIMIT, text=text)
     if Cause.NOT_STARTING in causes:
         yield _of_misses(name, refusal(question.ad))
-    if Cause.LOCAL_POLICY in causes:
-        knob = question.asked["local"]["knob"]
-        yield Remedy(kind=RemedyKind.POLICY, text=f"Wait; {knob} is the administrator's to change.")
+    if (local := question.standing.local) is not None and Cause.LOCAL_POLICY in causes:
+        yield Remedy(kind=RemedyKind.POLICY, text=f"Wait; {local.knob} is the administrator's to change.")
     if Cause.DEFERRED in causes:
         command = ("roost", "edit", name, "--set", "DeferralTime=time()")
         text = f"Wait for its time, or let it start now: `{' '.join(command)}`."
@@ -283,15 +291,15 @@ def _of_misses(name: str, refused: str) -> Remedy:
 
 def _of_verdict(name: str, found: Verdict, causes: Sequence[Cause]) -> Iterator[Remedy]:
     record = found.record
-    if knob := record.get("knob"):
-        which = str(knob["name"])
+    if knob := record.knob:
+        which = knob.name
         helps = (
             "only another value of what it reads of the job helps" if "JOB" in which else "no change of the job helps"
         )
         text = f"{which} is the administrator's to change: {helps} while it says so."
         yield Remedy(kind=RemedyKind.POLICY, text=text)
         return
-    if record.get("out"):
+    if record.out:
         yield Remedy(kind=RemedyKind.RESUBMIT, text="Submit the job again without that attribute.")
         return
     if found.later is not None:
@@ -307,9 +315,9 @@ def _of_verdict(name: str, found: Verdict, causes: Sequence[Cause]) -> Iterator[
     yield from [*policy, *rest] if causes and causes[0] is Cause.POOL_POLICY else [*rest, *policy]
 
 
-def _local(at: float, record: Mapping[str, Any]) -> str:
+def _local(at: float, record: JobInCycle) -> str:
     """A time of epoch s in the zone of the record."""
-    zone = timezone(timedelta(seconds=record["zone_offset_s"]))
+    zone = timezone(timedelta(seconds=record.zone_offset_s))
     return f"{datetime.fromtimestamp(at, zone):%Y-%m-%d %H:%M:%S}"
 
 
@@ -357,9 +365,9 @@ def _of_parts(found: Verdict) -> Iterator[Remedy]:
 
 
 def _of_policy(found: Verdict) -> Iterator[Remedy]:
-    sources = found.record["sources"]
+    sources = found.record.sources
     knobs = [cause for cause in _POLICIES if cause in found.causes]
-    names = [str(sources[each]["name"]) if sources.get(each) else _POLICIES[each] for each in knobs]
+    names = [source.name if (source := sources.get(each)) is not None else _POLICIES[each] for each in knobs]
     if names:
         text = f"The pool's policy ({', '.join(dict.fromkeys(names))}) is the administrator's to change."
         yield Remedy(kind=RemedyKind.POLICY, text=text)

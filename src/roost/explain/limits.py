@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Final
 
 from roost.base.records import dataclass
 from roost.explain.remedies import Remedy, RemedyKind
+from roost.model.cycle_answers import CeilingUse, GroupUse, JobInCycle, LimitUse, Served
 
 #: Submitters shown before the one that is asked about.
 _BEFORE_MAX: Final = 8
 
 
-def held_up(record: dict[str, Any]) -> str:
+def held_up(record: JobInCycle) -> str:
     """Why slots that would run the job do not; "" if nothing is in the way."""
     found = list(_held_up(record))
     if len(found) <= 1:
@@ -20,14 +21,13 @@ def held_up(record: dict[str, Any]) -> str:
     return "; ".join(f"{count} {text}" if text.startswith("are ") else f"for {count} {text}" for count, text in found)
 
 
-def _held_up(record: dict[str, Any]) -> Iterator[tuple[int, str]]:
+def _held_up(record: JobInCycle) -> Iterator[tuple[int, str]]:
     """Number of slots, and why it is that they do not run it."""
-    besides: dict[str, int] = record.get("besides", {})
+    besides = record.besides
     if "own-slot" in besides:
         yield besides["own-slot"], "are in use by jobs of the same user"
     if "preemption-requirements" in besides:
-        source = record["sources"].get("preemption") or {}
-        place = f" [{source['place']}]" if source.get("place") else ""
+        place = _preemption(record)[1]
         text = f"are in use, and PREEMPTION_REQUIREMENTS is not TRUE{place}"
         yield besides["preemption-requirements"], text
     if "priority" in besides:
@@ -40,12 +40,10 @@ def _held_up(record: dict[str, Any]) -> Iterator[tuple[int, str]]:
     if "ceiling" in besides:
         yield besides["ceiling"], "its user is at its ceiling"
     if "submitter-limit" in besides:
-        group = record.get("group")
-        full = group is not None and group["used"] >= group["allocated"]
+        group = record.group
+        full = group is not None and group.used >= group.allocated
         whose = (
-            f"its group {group['name']} is at its quota"
-            if group is not None and full
-            else "its user has its fair share"
+            f"its group {group.name} is at its quota" if group is not None and full else "its user has its fair share"
         )
         yield besides["submitter-limit"], whose
     if "out of time" in besides:
@@ -54,36 +52,36 @@ def _held_up(record: dict[str, Any]) -> Iterator[tuple[int, str]]:
         yield besides["job-constraint"], "NEGOTIATOR_JOB_CONSTRAINT excludes the job"
 
 
-def limits(record: dict[str, Any]) -> Iterator[str]:
+def limits(record: JobInCycle) -> Iterator[str]:
     """The limits that are in the way, a sentence each."""
-    besides, mine = record.get("besides", {}), mine_of(record)
-    for each in record.get("limits", ()):
-        name, most = each["name"], f"{each['limit']:g}"
+    besides, mine = record.besides, mine_of(record)
+    for each in record.limits:
+        name, most = each.name, f"{each.limit:g}"
         if _is_beyond(each):
-            yield f"Concurrency limit {name} is {most}, and this job needs {each['wanted']:g}."
+            yield f"Concurrency limit {name} is {most}, and this job needs {each.wanted:g}."
         else:
-            yield f"Concurrency limit {name}: {each['in_use']:g} of {most} are in use."
-    for each in ceilings_in_the_way(record):
-        most, uses, wanted = f"{each['limit']:g}", f"{each['in_use']:g}", record.get("too_large")
-        if _is_above(record, each):
+            yield f"Concurrency limit {name}: {each.in_use:g} of {most} are in use."
+    for ceiling in ceilings_in_the_way(record):
+        most, uses, wanted = f"{ceiling.limit:g}", f"{ceiling.in_use:g}", record.too_large
+        if _is_above(record, ceiling):
             needs = (
                 f"a slot that would run this job counts as {wanted:g}"
-                if record.get("whole")
+                if record.whole
                 else (f"this job needs {wanted:g}")
             )
-            yield f"{each['name']} may use {most} at once ({each['set_by']}), and {needs}."
+            yield f"{ceiling.name} may use {most} at once ({ceiling.set_by}), and {needs}."
         else:
-            yield f"{each['name']} is at its ceiling ({each['set_by']}): it may use {most} at once, and uses {uses}."
-    group = record.get("group")
+            yield f"{ceiling.name} is at its ceiling ({ceiling.set_by}): it may use {most} at once, and uses {uses}."
+    group = record.group
     # Where no slot was free the quota was not asked for, and it would still be in the way.
-    if group is not None and ("submitter-limit" in besides or group["used"] >= group["allocated"]):
+    if group is not None and ("submitter-limit" in besides or group.used >= group.allocated):
         yield (
-            f"Group {group['name']} uses {group['used']:g} of its quota of {group['quota']:g}"
-            f" (allocated in this cycle: {group['allocated']:g})."
+            f"Group {group.name} uses {group.used:g} of its quota of {group.quota:g}"
+            f" (allocated in this cycle: {group.allocated:g})."
         )
-    if "submitter-limit" in besides and mine is not None and mine["share"] is not None:
-        of = f"the group's {group['allocated']:g}" if group is not None else f"the pool's {record['weight']:g}"
-        yield f"The share of {mine['submitter']} is {mine['share']:.4g} of {of}; it uses {_has(mine):g}."
+    if "submitter-limit" in besides and mine is not None and mine.share is not None:
+        of = f"the group's {group.allocated:g}" if group is not None else f"the pool's {record.weight:g}"
+        yield f"The share of {mine.submitter} is {mine.share:.4g} of {of}; it uses {_has(mine):g}."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,26 +111,26 @@ class FairShare:
     hidden: int
 
 
-def fair_share(record: dict[str, Any]) -> FairShare | None:
+def fair_share(record: JobInCycle) -> FairShare | None:
     """Who is served before the job's submitter; None where it is alone."""
-    rows: list[dict[str, Any]] = record["served"]
-    place = next((at for at, row in enumerate(rows) if row["submitter"] == record["submitter"]), None)
+    rows = record.served
+    place = next((at for at, row in enumerate(rows) if row.submitter == record.submitter), None)
     if place is None or len(rows) < 2:
         return None
     hidden = max(0, place - _BEFORE_MAX)
     shares = (
         Share(
-            submitter=row["submitter"], priority=row["priority"], used=row["used"], got=row["got"], share=row["share"],
-            left=row["left"], place="this job's" if at == place else ("ahead" if at < place else "behind"),
+            submitter=row.submitter, priority=row.priority, used=row.used, got=row.got, share=row.share,
+            left=row.left, place="this job's" if at == place else ("ahead" if at < place else "behind"),
         )
         for at, row in enumerate(rows[hidden:], hidden)
     )  # fmt: skip
     return FairShare(rows=tuple(shares), hidden=hidden)
 
 
-def remedies(record: dict[str, Any], causes: set[str], name: str = "ID") -> list[Remedy]:
+def remedies(record: JobInCycle, causes: set[str], name: str = "ID") -> list[Remedy]:
     """What users and administrators can do about limits, priorities and users of slots; `causes` are the groups'."""
-    besides = record.get("besides", {})
+    besides = record.besides
     of_limits = list(_of_limits(record, besides))
     # A user at a limit may have no more slots, so those of other users are not a remedy.
     busy = not of_limits and bool(causes & _IN_USE or {"preemption-requirements", "own-slot"} & set(besides))
@@ -149,29 +147,29 @@ _IN_USE: Final = frozenset(("occupied", "claimed", "retirement-time", "given", "
 _WAIT: Final = "Wait until a slot is free: `roost status` shows who has them."
 
 
-def _of_limits(record: dict[str, Any], besides: dict[str, int]) -> Iterator[Remedy]:
+def _of_limits(record: JobInCycle, besides: dict[str, int]) -> Iterator[Remedy]:
     if any(each.startswith("concurrency-limit") for each in besides):
-        found = record.get("limits", ())
-        which = ", ".join(f"{each['name'].upper()}_LIMIT" for each in found) or "the limit"
+        found = record.limits
+        which = ", ".join(f"{each.name.upper()}_LIMIT" for each in found) or "the limit"
         beyond = [each for each in found if _is_beyond(each)]
-        less = ", ".join(f"at most {each['limit']:g} of {each['name']}" for each in beyond if each["limit"] > 0)
-        none = ", ".join(each["name"] for each in beyond if each["limit"] <= 0)
+        less = ", ".join(f"at most {each.limit:g} of {each.name}" for each in beyond if each.limit > 0)
+        none = ", ".join(each.name for each in beyond if each.limit <= 0)
         asked = [f"request {less}"] if less else []
         asked += [f"leave {none} out"] if none else []
         first = f"In concurrency_limits {' and '.join(asked)}" if asked else "Wait until other jobs give it back"
         yield _raised(first, which)
     ceilings = ceilings_in_the_way(record)
     if ceilings:
-        setters = ", ".join(dict.fromkeys(_quoted(each["set_by"]) for each in ceilings))
-        first = f"Wait until other jobs of {ceilings[0]['name']} end"
+        setters = ", ".join(dict.fromkeys(_quoted(each.set_by) for each in ceilings))
+        first = f"Wait until other jobs of {ceilings[0].name} end"
         if any(_is_above(record, each) for each in ceilings):
             # What a job requests does not change what a whole slot counts.
-            first = "" if record.get("whole") else "Request less"
+            first = "" if record.whole else "Request less"
         yield _raised(first, f"the ceiling ({setters})")
-    group = record.get("group")
+    group = record.group
     if group is not None and group_is_full(record):
-        first = "" if _is_nothing(group) else f"Wait until other jobs of group {group['name']} end"
-        yield _raised(first, f"GROUP_QUOTA_{group['name']}")
+        first = "" if _is_nothing(group) else f"Wait until other jobs of group {group.name} end"
+        yield _raised(first, f"GROUP_QUOTA_{group.name}")
 
 
 def _raised(first: str, what: str) -> Remedy:
@@ -180,25 +178,25 @@ def _raised(first: str, what: str) -> Remedy:
     return Remedy(kind=RemedyKind.LIMIT, text=f"{first}, or a{ask}" if first else f"A{ask}")
 
 
-def _waiting_helps(record: dict[str, Any]) -> bool:
+def _waiting_helps(record: JobInCycle) -> bool:
     """Whether limits in the way will be so no more once other jobs have ended."""
-    group = record.get("group")
+    group = record.group
     return not (
-        any(_is_beyond(each) for each in record.get("limits", ()))
+        any(_is_beyond(each) for each in record.limits)
         or any(_is_above(record, each) for each in ceilings_in_the_way(record))
         or (group is not None and _is_nothing(group))
     )
 
 
-def _of_order(record: dict[str, Any], name: str) -> Iterator[Remedy]:
+def _of_order(record: JobInCycle, name: str) -> Iterator[Remedy]:
     """The order of service: among users by priority, among one's own jobs by JobPrio."""
     share, mine = fair_share(record), mine_of(record)
     ahead = [] if share is None else [row for row in share.rows if row.place == "ahead"]
     if mine is not None and ahead:
         first = ahead[0]
         text = (
-            f"{first.submitter} is served before {mine['submitter']}: the lower priority comes first, "
-            f"{first.priority:.6g} against {mine['priority']:.6g}. Priorities improve while other users use more; "
+            f"{first.submitter} is served before {mine.submitter}: the lower priority comes first, "
+            f"{first.priority:.6g} against {mine.priority:.6g}. Priorities improve while other users use more; "
             "`roost userprio` shows them, and an administrator sets a user's factor with `roost userprio --set-factor`."
         )
         yield Remedy(kind=RemedyKind.PRIORITY, text=text)
@@ -206,25 +204,30 @@ def _of_order(record: dict[str, Any], name: str) -> Iterator[Remedy]:
         yield from _among_own(record, name)
 
 
-def _among_own(record: dict[str, Any], name: str) -> Iterator[Remedy]:
+def _among_own(record: JobInCycle, name: str) -> Iterator[Remedy]:
     mine = mine_of(record)
-    if mine is not None and mine["left"] > 1:
-        text = (
-            f"Among the jobs of {mine['submitter']} the higher JobPrio goes first: `roost edit {name} --set JobPrio=N`."
-        )
+    if mine is not None and mine.left > 1:
+        text = f"Among the jobs of {mine.submitter} the higher JobPrio goes first: `roost edit {name} --set JobPrio=N`."
         yield Remedy(kind=RemedyKind.PRIORITY, text=text)
 
 
-def _of_preemption(record: dict[str, Any]) -> Iterator[Remedy]:
-    source = record["sources"].get("preemption") or {}
-    place = f" [{source['place']}]" if source.get("place") else ""
-    text = source.get("text") or "not set"
+def _of_preemption(record: JobInCycle) -> Iterator[Remedy]:
+    text, place = _preemption(record)
     said = f"Slots in use are given to other users only as PREEMPTION_REQUIREMENTS ({text}{place}) and RANK permit; "
     yield Remedy(kind=RemedyKind.POLICY, text=said + "both are the administrator's to change.")
 
 
-def mine_of(record: dict[str, Any]) -> dict[str, Any] | None:
-    return next((row for row in record["served"] if row["submitter"] == record["submitter"]), None)
+def _preemption(record: JobInCycle) -> tuple[str, str]:
+    """PREEMPTION_REQUIREMENTS, and where it was set, in brackets after a blank; "" if that is not known."""
+    source = record.sources.get("preemption")
+    if source is None:
+        return "not set", ""
+    return source.text or "not set", f" [{source.place}]" if source.place else ""
+
+
+def mine_of(record: JobInCycle) -> Served | None:
+    """How the job's submitter fared; None if it was not served."""
+    return next((row for row in record.served if row.submitter == record.submitter), None)
 
 
 def _quoted(setter: str) -> str:
@@ -232,36 +235,35 @@ def _quoted(setter: str) -> str:
     return f"`{setter}`" if " " in setter else setter
 
 
-def ceilings_in_the_way(record: dict[str, Any]) -> list[dict[str, Any]]:
+def ceilings_in_the_way(record: JobInCycle) -> list[CeilingUse]:
     """The ceilings in the way of a job: those that are reached; else the lowest one, where it refused a slot."""
-    found: list[dict[str, Any]] = record.get("ceilings", [])
-    full = [each for each in found if each["in_use"] >= each["limit"]]
-    if full or not found or "ceiling" not in record.get("besides", {}):
+    found = record.ceilings
+    full = [each for each in found if each.in_use >= each.limit]
+    if full or not found or "ceiling" not in record.besides:
         return full
-    return [min(found, key=lambda each: each["limit"] - each["in_use"])]
+    return [min(found, key=lambda each: each.limit - each.in_use)]
 
 
-def _is_beyond(limit: dict[str, Any]) -> bool:
+def _is_beyond(limit: LimitUse) -> bool:
     """Whether a job needs more of a concurrency limit than there is at all."""
-    return float(limit.get("wanted", 0.0)) > float(limit["limit"])
+    return limit.wanted > limit.limit
 
 
-def _is_nothing(group: dict[str, Any]) -> bool:
+def _is_nothing(group: GroupUse) -> bool:
     """Whether a group may use nothing at all."""
-    return float(group["quota"]) <= 0 and not group["accepts"]
+    return group.quota <= 0 and not group.accepts
 
 
-def _is_above(record: dict[str, Any], ceiling: dict[str, Any]) -> bool:
+def _is_above(record: JobInCycle, ceiling: CeilingUse) -> bool:
     """Whether a job needs more than a ceiling allows even a user without other jobs."""
-    wanted: float | None = record.get("too_large")
-    return wanted is not None and wanted > ceiling["limit"]
+    return record.too_large is not None and record.too_large > ceiling.limit
 
 
-def group_is_full(record: dict[str, Any]) -> bool:
+def group_is_full(record: JobInCycle) -> bool:
     """Whether the job's group uses all that it was allocated."""
-    group = record.get("group")
-    return group is not None and group["used"] >= group["allocated"]
+    group = record.group
+    return group is not None and group.used >= group.allocated
 
 
-def _has(row: dict[str, Any]) -> float:
-    return float(row["used"]) + float(row["got"])
+def _has(row: Served) -> float:
+    return row.used + row.got

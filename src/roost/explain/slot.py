@@ -12,11 +12,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from roost.base.records import dataclass
+from roost.base.structs import data_of, whole_data_of
 from roost.classad import ClassAd
 from roost.classad.allowance import Allowance
 from roost.classad.limits import EVALUATION_FUEL
 from roost.explain.happenings import Happening, of_record
 from roost.model.cell_requests import SUSPENSION
+from roost.model.cycle_answers import SlotInCycle
+from roost.model.slot_transition import SlotTransition
 from roost.policy.explain import Explanation, Origin, explain
 from roost.policy.render import explanation_data
 from roost.starter.states import State
@@ -53,9 +56,9 @@ class SlotQuestion:
     as_for_job: bool = False
     origins: Mapping[str, Origin]
     #: Its machine's records of its last transitions, the oldest first.
-    records: Sequence[dict[str, Any]] = ()
+    records: Sequence[SlotTransition] = ()
     #: What the negotiator's last cycle made of it; None if it did not see it.
-    seen: Mapping[str, Any] | None = None
+    seen: SlotInCycle | None = None
     #: Epoch s.
     now: float
 
@@ -100,12 +103,12 @@ class SlotAnswer:
     #: What of a Grid Engine cell suspends its job, in sentences; "" if nothing does.
     suspension: str
     fetching: Fetching | None
-    last: dict[str, Any] | None
+    last: SlotTransition | None
     came: Happening | None
     #: The phase in which the starter evicts the job by its own policy; "" if it does not.
     evicting: str
     expressions: tuple[Explanation, ...]
-    seen: Mapping[str, Any] | None
+    seen: SlotInCycle | None
 
     @property
     def on_offer(self) -> bool:
@@ -116,8 +119,10 @@ class SlotAnswer:
         """As JSON."""
         return {
             "slot": self.name, "state": self.state, "activity": self.activity, "job": self.job, "fresh": self.fresh,
-            "evicting": self.evicting or None, "suspension": self.suspension or None, "last": self.last,
-            "expressions": [explanation_data(each) for each in self.expressions], "matchmaker": self.seen,
+            "evicting": self.evicting or None, "suspension": self.suspension or None,
+            "last": None if self.last is None else data_of(self.last),
+            "expressions": [explanation_data(each) for each in self.expressions],
+            "matchmaker": None if self.seen is None else whole_data_of(self.seen),
         }  # fmt: skip
 
 
@@ -151,10 +156,10 @@ def explain_slot(question: SlotQuestion) -> SlotAnswer:
     )
 
 
-def _runs(ad: ClassAd, last: dict[str, Any] | None) -> str:
+def _runs(ad: ClassAd, last: SlotTransition | None) -> str:
     """The job on a slot, in words; a fetched job is not a job of the queue, even if its source has numbered it."""
-    if _text(ad, "State") in ("Claimed", "Preempting") and last is not None and last.get("fetched"):
-        return f"fetched job {last['fetched']}"
+    if _text(ad, "State") in ("Claimed", "Preempting") and last is not None and last.fetched:
+        return f"fetched job {last.fetched}"
     return f"job {_text(ad, 'JobId')}" if _text(ad, "JobId") else ""
 
 

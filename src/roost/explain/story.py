@@ -13,8 +13,8 @@ if that followed soon, else as a line of its own.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, Final, NamedTuple
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final, NamedTuple
 
 from roost.classad import ClassAd
 from roost.explain.happenings import (
@@ -27,11 +27,11 @@ from roost.explain.happenings import (
     of_records,
     retried,
 )
+from roost.model.audit import AuditRecord
+from roost.model.slot_transition import SlotTransition
 from roost.schedd.event_log.log import LoggedEvent
 from roost.schedd.event_log.parts import ProgramExit
 from roost.schedd.status import JobStatus
-
-Record = dict[str, Any]
 
 #: Attributes that the story of a job without a log is told from: name, what happened then, and the milestone.
 _FROM_AD: Final = (
@@ -57,9 +57,9 @@ def job_story(
     ad: ClassAd,
     *,
     events: Sequence[LoggedEvent],
-    records: Iterable[Record],
-    decisions: Iterable[Record],
-    kept_out: Iterable[Record],
+    records: Iterable[SlotTransition],
+    decisions: Iterable[AuditRecord],
+    kept_out: Iterable[AuditRecord],
 ) -> list[Happening]:
     """The story of a job.
 
@@ -67,7 +67,7 @@ def job_story(
     and `kept_out` those of its submitter that kept jobs out of matchmaking.
     """
     records = list(records)
-    decided = sorted((each for each in decisions if _is_told(each)), key=lambda each: float(each["at"]))
+    decided = sorted((each for each in decisions if _is_told(each)), key=lambda each: each.at)
     past = of_events(events, ad) if events else _past(ad, name, records, decided)
     told = [_with_request(each, ad) for each in past]
     told, rest = _with_decisions(_refined(told, records, decided), decided)
@@ -86,7 +86,7 @@ def _with_request(happening: Happening, ad: ClassAd) -> Happening:
     return happening._replace(what=f"{happening.what}, request {request}")
 
 
-def slot_story(slot: str, records: Iterable[Record], decisions: Iterable[Record]) -> list[Happening]:
+def slot_story(slot: str, records: Iterable[SlotTransition], decisions: Iterable[AuditRecord]) -> list[Happening]:
     """The story of a slot, or of a machine where `slot` is ""."""
     decided = [each for each in decisions if _is_told(each) and _belongs(each, slot)]
     # What was ordered comes before what it led to.
@@ -108,28 +108,30 @@ def machines(ad: ClassAd, events: Iterable[LoggedEvent]) -> list[str]:
     return list(dict.fromkeys(each.rpartition("@")[2] for each in slots if isinstance(each, str) and each))
 
 
-def _is_told(record: Mapping[str, Any]) -> bool:
-    return str(record.get("effect", "done")) in _TOLD
+def _is_told(record: AuditRecord) -> bool:
+    return record.effect in _TOLD
 
 
-def _belongs(record: Mapping[str, Any], slot: str) -> bool:
+def _belongs(record: AuditRecord, slot: str) -> bool:
     """Whether a decision is part of the story of a slot, or of a machine. Its own record tells more of evictions."""
-    if record["kind"] not in _OF_SLOTS:
+    if record.kind not in _OF_SLOTS:
         return False
-    names = [str(record.get("slot", "")), *map(str, record.get("samples", ()))]
+    names = [record.slot, *map(str, record.samples)]
     return not slot or not any(names) or slot in names
 
 
-def _was_there(ad: ClassAd, record: Mapping[str, Any]) -> bool:
+def _was_there(ad: ClassAd, record: AuditRecord) -> bool:
     """Whether a job was in the queue while a decision was in force."""
     began, ended = float(ad.get("QDate") or 0), float(ad.get("CompletionDate") or math.inf)
-    return bool(record["until"] >= began and record["at"] <= ended)
+    return bool(record.until >= began and record.at <= ended)
 
 
 # -- order -------------------------------------------------------------------------------------------------------
 
 
-def _refined(told: list[Happening], records: Sequence[Record], decisions: Sequence[Record]) -> list[Happening]:
+def _refined(
+    told: list[Happening], records: Sequence[SlotTransition], decisions: Sequence[AuditRecord]
+) -> list[Happening]:
     """Events of a log, whose times are whole seconds, each at the instant that is known best."""
     recorded = ((each.at, each.milestone) for each in _milestones(records))
     sources = (_Causes(recorded), _Causes(_of_decisions(decisions)))
@@ -170,28 +172,26 @@ class _Step(NamedTuple):
     end: ProgramExit | None
 
 
-def _milestones(records: Iterable[Record]) -> Iterator[_Step]:
+def _milestones(records: Iterable[SlotTransition]) -> Iterator[_Step]:
     """What slots recorded of a job, in its order. A run ends once: its claim may go on and end later."""
     left: set[str] = set()
-    for record in sorted(records, key=lambda each: float(each.get("at", 0.0))):
-        if record.get("starter"):
+    for record in sorted(records, key=lambda each: each.at):
+        if record.starter:
             continue
-        slot = str(record.get("slot", "?"))
-        milestone = _leads_to(str(record.get("from", "")), str(record.get("to", "")))
+        slot, milestone, end = record.slot, _leads_to(record.from_, record.to), record.exit
         if milestone is Milestone.EVICTED:
             if slot in left:
                 continue
             left.add(slot)
         elif milestone is not Milestone.NONE:
             left.discard(slot)
-        end, at = record.get("exit"), float(record.get("at", 0.0))
-        yield _Step(at, milestone, slot, None if end is None else ProgramExit(code=end["code"], signal=end["signal"]))
+        yield _Step(record.at, milestone, slot, None if end is None else ProgramExit(code=end.code, signal=end.signal))
 
 
-def _of_decisions(decisions: Iterable[Record]) -> Iterator[tuple[float, Milestone]]:
+def _of_decisions(decisions: Iterable[AuditRecord]) -> Iterator[tuple[float, Milestone]]:
     for decision in decisions:
         for milestone in effects_of(decision)[:1]:
-            yield float(decision["at"]), milestone
+            yield decision.at, milestone
 
 
 #: Milestones that machines record as the end of a run.
@@ -214,11 +214,13 @@ def _leads_to(source: str, target: str) -> Milestone:
 # -- decisions ---------------------------------------------------------------------------------------------------
 
 
-def _with_decisions(told: list[Happening], decisions: Iterable[Record]) -> tuple[list[Happening], list[Record]]:
+def _with_decisions(
+    told: list[Happening], decisions: Iterable[AuditRecord]
+) -> tuple[list[Happening], list[AuditRecord]]:
     """Events with the decisions that led to them soon after; and the other decisions."""
-    rest: list[Record] = []
+    rest: list[AuditRecord] = []
     for record in decisions:
-        at, wanted = float(record["at"]), effects_of(record)
+        at, wanted = record.at, effects_of(record)
         if is_displacement(record):
             wanted = (Milestone.EVICTED,)
         place = next(
@@ -234,17 +236,19 @@ def _with_decisions(told: list[Happening], decisions: Iterable[Record]) -> tuple
     return told, rest
 
 
-def _is_recorded(decision: Record) -> bool:
+def _is_recorded(decision: AuditRecord) -> bool:
     """Whether a machine's own record of a transition says all that a decision says: not who gets the slot."""
-    return decision["kind"] == "eviction" and not decision.get("actor") and not is_displacement(decision)
+    return decision.kind == "eviction" and not decision.actor and not is_displacement(decision)
 
 
-def _of_job(record: Record, name: str) -> Happening:
+def _of_job(record: AuditRecord, name: str) -> Happening:
     said = of_audit(record)
     return said._replace(who=f"job {name}") if said.kind == "job" else said
 
 
-def _past(ad: ClassAd, name: str, records: Sequence[Record], decisions: Sequence[Record]) -> list[Happening]:
+def _past(
+    ad: ClassAd, name: str, records: Sequence[SlotTransition], decisions: Sequence[AuditRecord]
+) -> list[Happening]:
     """The past of a job without a log: what its ad says, and the runs that only the slots' records know."""
     steps = list(_milestones(records))
     holds = [at for at, milestone in _of_decisions(decisions) if milestone is Milestone.HELD]

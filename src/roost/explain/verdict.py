@@ -10,12 +10,14 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from roost.base.records import dataclass, field
+from roost.base.structs import whole_data_of
 from roost.classad import ClassAd, FixedWorld, ParseError
 from roost.classad.allowance import EXPRESSION_STEPS, Allowance
 from roost.classad.ops import truth
 from roost.explain import edits
 from roost.explain.refusals import ANSWER_STEPS, CLAUSES_MAX, causes, is_the_jobs, missing, refusing, shut_by
 from roost.explain.slot import FIXED
+from roost.model.cycle_answers import JobInCycle
 from roost.policy.explain import Explanation, Origin, explain
 from roost.policy.render.words import reasons
 
@@ -78,7 +80,7 @@ class Nearest:
 class Verdict:
     """What a cycle had for a job."""
 
-    record: dict[str, Any]
+    record: JobInCycle
     #: Most slots first.
     groups: list[Group] = field(default_factory=list)
     nearest: Nearest | None = None
@@ -98,10 +100,9 @@ class Verdict:
     @property
     def fits(self) -> list[str]:
         """Slots that would run it."""
-        if self.record.get("besides"):
+        if self.record.besides:
             return []
-        found: list[str] = self._of("accepted")
-        return [*self.record.get("given", []), *found]
+        return [*self.record.given, *self._of("accepted")]
 
     @property
     def causes(self) -> set[str]:
@@ -109,33 +110,35 @@ class Verdict:
         return {group.cause for group in self.groups}
 
     def _of(self, cause: str) -> list[str]:
-        return next((each["slots"] for each in self.record["causes"] if each["cause"] == cause), [])
+        return next((each.slots for each in self.record.causes if each.cause == cause), [])
 
     def data(self) -> dict[str, Any]:
         """As JSON."""
-        record = self.record
-        keys = ("knob", "besides", "limits", "served", "group", "submitter", "jobs", "left")
+        record, keys = self.record, ["knob", "served", "group", "submitter"]
+        if record.jobs is not None:
+            keys += ["besides", "limits", "jobs", "left"]
+        shown = whole_data_of(record)
         return {
-            "at": record["at"],
-            "slots": record["slots"],
+            "at": record.at,
+            "slots": record.slots,
             "fits": self.fits,
             "taken": {each.cause: each.count for each in self.groups if each.cause not in TRACED},
             "rejected": [each.data() for each in self.groups if each.cause in TRACED],
             "nearest": None if self.nearest is None else self.nearest.data(),
             "edit": None if self.edit is None else {each.attribute: each.text for each in self.edit.changes},
             "misspelt": self.misspelt,
-            "matchmaker": record["text"],
-            **{key: record[key] for key in keys if key in record},
+            "matchmaker": record.text,
+            **{key: shown[key] for key in keys},
         }
 
 
-def slots_to_trace(record: Mapping[str, Any]) -> list[str]:
+def slots_to_trace(record: JobInCycle) -> list[str]:
     """The slots whose ads `verdict` needs."""
-    names = [name for each in record["causes"] if each["cause"] in TRACED for name in each["slots"]]
+    names = [name for each in record.causes if each.cause in TRACED for name in each.slots]
     return names[:TRACED_MAX]
 
 
-def verdict(job: ClassAd, record: dict[str, Any], slots: Mapping[str, ClassAd], origins: Origins) -> Verdict:
+def verdict(job: ClassAd, record: JobInCycle, slots: Mapping[str, ClassAd], origins: Origins) -> Verdict:
     """What a cycle's record says of a job; `slots` has the ads of `slots_to_trace` that are still there.
 
     An expression that takes more steps than the matchmaker gives it is not taken apart, and slots for which no steps
@@ -144,10 +147,10 @@ def verdict(job: ClassAd, record: dict[str, Any], slots: Mapping[str, ClassAd], 
     with Allowance(ANSWER_STEPS, EXPRESSION_STEPS) as allowance:
         builder = _Builder(_Tracer(job, record, origins), Verdict(record))
         left = TRACED_MAX
-        for each in record["causes"]:
-            cause, names = each["cause"], each["slots"]
+        for each in record.causes:
+            cause, names = each.cause, each.slots
             if cause not in TRACED:
-                builder.whole(cause, each["count"], list(names), each.get("holders", {}))
+                builder.whole(cause, each.count, list(names), each.holders)
                 continue
             traced = 0
             for name in names[:left]:
@@ -157,19 +160,19 @@ def verdict(job: ClassAd, record: dict[str, Any], slots: Mapping[str, ClassAd], 
                 if name in slots:
                     builder.slot(cause, name, slots[name])
             left -= traced
-            if each["count"] > traced:
-                builder.whole(cause, each["count"] - traced, list(names[traced:]), {}, "not analyzed")
+            if each.count > traced:
+                builder.whole(cause, each.count - traced, list(names[traced:]), {}, "not analyzed")
         return builder.done()
 
 
 class _Tracer:
     """Traces the expressions that rejected, at the instant of the cycle."""
 
-    def __init__(self, job: ClassAd, record: dict[str, Any], origins: Origins) -> None:
+    def __init__(self, job: ClassAd, record: JobInCycle, origins: Origins) -> None:
         self.job = job
-        self.world = FixedWorld(instant=float(record["at"]), offset=int(record["zone_offset_s"]))
+        self.world = FixedWorld(instant=record.at, offset=record.zone_offset_s)
         self.policies = {
-            cause: source for cause, source in record["sources"].items() if source is not None and cause in TRACED
+            cause: source for cause, source in record.sources.items() if source is not None and cause in TRACED
         }
         self._origins = origins
 
@@ -184,12 +187,12 @@ class _Tracer:
             fixed = FIXED if side == "slot" else ()
             return explain(mine.lookup(knob), mine, other, world=self.world, name=knob, origins=origins, fixed=fixed)
         source = self.policies.get(cause)
-        if source is None or not source["text"]:
+        if source is None or not source.text:
             return None
-        place = source["place"]
+        place = source.place
         origin = Origin(file=place) if place else None
         try:
-            found = explain(source["text"], mine, other, world=self.world, name=knob, origin=origin)
+            found = explain(source.text, mine, other, world=self.world, name=knob, origin=origin)
         except ParseError:
             return None
         return None if truth(found.value) is True else found
@@ -208,7 +211,7 @@ class _Builder:
         self._tracer = tracer
         self._verdict = verdict
         self._groups: dict[tuple[str, str], Group] = {}
-        policies = ((TRACED[cause][1] == "job", source["text"]) for cause, source in tracer.policies.items())
+        policies = ((TRACED[cause][1] == "job", source.text) for cause, source in tracer.policies.items())
         self._test = edits.Matcher(world=tracer.world, policies=[(text, is_job) for is_job, text in policies if text])
         self._slots: dict[str, ClassAd] = {}
         self._unmet: dict[str, dict[str, Explanation]] = {}

@@ -13,6 +13,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from roost.base.records import dataclass, field
+from roost.base.structs import Struct
 
 #: Names of those that a record counts.
 SAMPLES_MAX: Final = 20
@@ -87,8 +88,10 @@ _NOWHERE: Final = Source(text="")
 NOTHING_KNOWN: Final = InForce()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AuditRecord:
+_NO_DETAIL: Final[dict[str, Any]] = {}
+
+
+class AuditRecord(Struct):
     """One decision."""
 
     #: Unique among the records of the daemon that made it.
@@ -119,7 +122,9 @@ class AuditRecord:
     #: Some of them.
     samples: tuple[str, ...] = ()
     #: Whatever else there is to say.
-    detail: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
+    detail: dict[str, Any] = _NO_DETAIL
+    #: Role and name of the daemon that made it, which the central manager adds.
+    origin: str = ""
 
 
 def clipped(text: str) -> str:

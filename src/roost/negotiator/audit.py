@@ -13,7 +13,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from roost.base.records import dataclass, field, replace
+from roost.base.records import dataclass, field
+from roost.base.structs import replaced
 from roost.model.audit import AuditKind, AuditRecord, Effect, clipped, some
 from roost.model.digests import digest
 from roost.negotiator.accounts import Accounts
@@ -81,7 +82,7 @@ def single(plan: Plan, snapshot: Snapshot, settings: Settings, accounts: Account
         if match.preempts != "none"
     ]
     found += [
-        replace(
+        replaced(
             _about(match, snapshot, settings),
             kind=AuditKind.MATCH,
             knob=_AUDIT,
@@ -130,7 +131,7 @@ def _preemption(match: Match, snapshot: Snapshot, settings: Settings, accounts: 
         text, place = source.text, source.place
         mine, other = (accounts.effective(user, settings) for user in (match.submitter, match.holder))
         why = f"its priority is {mine:.6g}, that of {match.holder} {other:.6g}"
-    return replace(
+    return replaced(
         about,
         id=about.id.replace("match", "preemption", 1),
         kind=AuditKind.PREEMPTION,
@@ -163,7 +164,7 @@ class Recurrence:
             key = f"{record.id}/{record.configuration}"
             known = self._going.pop(key, None)
             if known is None or now - known.record.until > QUIET_S or now < known.record.at:
-                known = _Going(replace(record, id=f"{record.id}/{round(now * 1000)}"), told_at=now)
+                known = _Going(replaced(record, id=f"{record.id}/{round(now * 1000)}"), told_at=now)
                 told.append(known.record)
             else:
                 # Matches that were made are others each time; of everything else the same may be met again.
@@ -173,7 +174,7 @@ class Recurrence:
                     samples = some(dict.fromkeys((*known.record.samples, *samples)))
                 grown = count > known.record.count
                 known.cycles += 1
-                known.record = replace(
+                known.record = replaced(
                     known.record,
                     until=now,
                     count=max(count, known.record.count),

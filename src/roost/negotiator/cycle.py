@@ -16,10 +16,11 @@ from typing import Any, Final
 
 from roost.base.records import dataclass, field
 from roost.classad import ClassAd, FixedWorld, evaluate
+from roost.model.cycle_answers import Served
 from roost.model.pool_policy import is_true
 from roost.negotiator.accounts import Accounts, group_of
 from roost.negotiator.ceilings import Ceiling, Ceilings
-from roost.negotiator.cycle_record import CycleRecord, Served
+from roost.negotiator.cycle_record import CycleRecord
 from roost.negotiator.fair_share import ROUNDING, FairShare, Limit, limits
 from roost.negotiator.groups import Group, allocate, assign, tree_of
 from roost.negotiator.limits import LimitBook

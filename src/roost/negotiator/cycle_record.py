@@ -8,19 +8,33 @@ the same ads at the same instant.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
-from typing import Any, Final
+from collections.abc import Collection, Iterator, Mapping
+from typing import Final
 
 import numpy as np
 
 from roost.base.records import dataclass
+from roost.base.structs import replaced
 from roost.classad.vector.kinds import Array
+from roost.model.cycle_answers import (
+    CeilingUse,
+    GivenTo,
+    GroupUse,
+    JobInCycle,
+    KnobSource,
+    LimitUse,
+    RequestsOfCause,
+    Served,
+    SlotInCycle,
+    SlotsOfCause,
+)  # fmt: skip
 from roost.negotiator.groups import Group
 from roost.negotiator.limits import maximum, parse_limits
 from roost.negotiator.pool_policy import JOB, RESOURCE
 from roost.negotiator.preemption import SubmitterUsage
 from roost.negotiator.serving import JOB_CONSTRAINT, PendingRequest, QueueSubmitter, SlotAllocator
 from roost.negotiator.settings import ROOT, Settings
+from roost.negotiator.snapshot import Match
 from roost.negotiator.verdicts import CAUSES, JOB_REFUSES, REFUSED, SLOT_REFUSES
 from roost.negotiator.view import REASONS
 
@@ -36,24 +50,6 @@ _GIVEN: Final = "given"
 _ACCEPTED: Final = "accepted"
 _HELD: Final = ("occupied", "retirement-time", _ACCEPTED)
 _APART: Final = (CAUSES[JOB_REFUSES], CAUSES[SLOT_REFUSES])
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Served:
-    """How a submitter fared."""
-
-    submitter: str
-    #: Effective priority, the lower the better.
-    priority: float
-    #: Weight that it had before the cycle, and what the cycle gave.
-    used: float
-    got: float
-    #: Weight that is its due of the pool, or of its group's quota; None if it was not visited for its share.
-    share: float | None
-    #: Jobs that it offered, and those that are left.
-    wanted: int
-    left: int
-    group: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,7 +71,7 @@ class CycleRecord:
 
     # -- jobs --------------------------------------------------------------------------------------
 
-    def about_request(self, schedd: str, submitter: str, autocluster: int) -> dict[str, Any] | None:
+    def about_request(self, schedd: str, submitter: str, autocluster: int) -> JobInCycle | None:
         """Why a request got nothing, or what it got; None if the cycle was not asked for it."""
         if (schedd, submitter) in self.kept_out:
             knob = self.kept_out[schedd, submitter]
@@ -89,39 +85,43 @@ class CycleRecord:
         knob = out if out.startswith("NEGOTIATOR_") else ""
         if rejection is not None and JOB_CONSTRAINT in rejection.causes:
             knob = out = "NEGOTIATOR_JOB_CONSTRAINT"
-        causes = [] if out else list(self._causes(pending))
-        found = self._answer(submitter, text, knob, causes)
-        found["out"] = "" if knob else out
-        found["jobs"], found["left"], found["job"] = pending.request.count, pending.left, pending.request.job
-        found["visited"] = pending.key in self.allocator.known
-        found["given"] = [each.slot for each in self.allocator.matches if self._is_of(each, pending)][:NAMES_MAX]
-        found["besides"] = {} if rejection is None else _besides(rejection.causes)
-        found["limits"] = list(self._limits(found["besides"], pending))
-        found["ceilings"] = [
-            {"name": each.name, "limit": each.limit, "in_use": each.in_use, "set_by": each.set_by}
-            for each in self.allocator.ceilings(submitter, pending.person)
-        ]
-        found["too_large"] = None if pending.too_large == math.inf else pending.too_large
-        found["whole"] = pending.whole
-        return found
+        besides = {} if rejection is None else _besides(rejection.causes)
+        return replaced(
+            self._answer(submitter, text, knob, [] if out else list(self._causes(pending))),
+            out="" if knob else out,
+            jobs=pending.request.count,
+            left=pending.left,
+            visited=pending.key in self.allocator.known,
+            given=[each.slot for each in self.allocator.matches if self._is_of(each, pending)][:NAMES_MAX],
+            besides=besides,
+            limits=list(self._limits(besides, pending)),
+            ceilings=[
+                CeilingUse(name=each.name, limit=each.limit, in_use=each.in_use, set_by=each.set_by)
+                for each in self.allocator.ceilings(submitter, pending.person)
+            ],
+            too_large=None if pending.too_large == math.inf else pending.too_large,
+            whole=pending.whole,
+        )
 
-    def _answer(self, submitter: str, text: str, knob: str, causes: list[dict[str, Any]]) -> dict[str, Any]:
-        submitter_usage = self.submitter_usage.get(submitter)
-        return {
-            "at": self.at,
-            "zone_offset_s": self.zone_offset_s,
-            "text": text,
-            "slots": len(self.allocator.view.names),
-            "causes": causes,
-            "knob": self._source(knob),
-            "submitter": submitter,
-            "served": self._served(submitter),
-            "group": None
-            if submitter_usage is None or submitter_usage.group == ROOT
-            else self._group(submitter_usage.group),
-            "weight": self.allocator.view.size,
-            "sources": self._sources(causes),
-        }
+    def _answer(self, submitter: str, text: str, knob: str, causes: list[SlotsOfCause]) -> JobInCycle:
+        usage = self.submitter_usage.get(submitter)
+        return JobInCycle(
+            at=self.at,
+            zone_offset_s=self.zone_offset_s,
+            text=text,
+            slots=len(self.allocator.view.names),
+            weight=self.allocator.view.size,
+            causes=causes,
+            knob=self._source(knob),
+            submitter=submitter,
+            served=self._served(submitter),
+            group=None if usage is None or usage.group == ROOT else self._group(usage.group),
+            sources=self._sources({each.cause for each in causes}),
+            given=[],
+            besides={},
+            limits=[],
+            ceilings=[],
+        )
 
     def _find(
         self, schedd: str, submitter: str, autocluster: int
@@ -133,10 +133,10 @@ class CycleRecord:
                         return queue_submitter, pending
         return None, None
 
-    def _is_of(self, match: Any, pending: PendingRequest) -> bool:
+    def _is_of(self, match: Match, pending: PendingRequest) -> bool:
         return (match.schedd, match.submitter, match.autocluster) == pending.key
 
-    def _causes(self, pending: PendingRequest) -> Iterator[dict[str, Any]]:
+    def _causes(self, pending: PendingRequest) -> Iterator[SlotsOfCause]:
         """Slots by what kept them from a request; every slot is in one."""
         view, known = self.allocator.view, self.allocator.known.get(pending.key)
         rows: dict[str, Array] = {}
@@ -160,10 +160,8 @@ class CycleRecord:
             if len(found):
                 most = REFUSALS_MAX if cause in _APART else NAMES_MAX
                 names = [view.names[row] for row in found[:most].tolist()]
-                answer: dict[str, Any] = {"cause": cause, "count": len(found), "slots": names}
-                if cause in _HELD:
-                    answer["holders"] = self._holders(found)
-                yield answer
+                holders = self._holders(found) if cause in _HELD else {}
+                yield SlotsOfCause(cause=cause, count=len(found), slots=names, holders=holders)
 
     def _holders(self, rows: Array) -> dict[str, int]:
         """The number of slots each user has, the largest first."""
@@ -175,29 +173,19 @@ class CycleRecord:
         )
         return {name: count for count, name in found[:NAMES_MAX]}
 
-    def _served(self, submitter: str) -> list[dict[str, Any]]:
+    def _served(self, submitter: str) -> list[Served]:
         """Those who are served before a submitter, itself, and the next."""
         place = next((at for at, each in enumerate(self.served) if each.submitter == submitter), None)
-        if place is None:
-            return []
-        shown = self.served[max(0, place - SUBMITTERS_MAX + 2) : place + 2]
-        return [
-            {
-                "submitter": each.submitter, "priority": each.priority, "used": each.used, "got": each.got,
-                "share": each.share, "wanted": each.wanted, "left": each.left, "group": each.group,
-            }
-            for each in shown
-        ]  # fmt: skip
+        return [] if place is None else list(self.served[max(0, place - SUBMITTERS_MAX + 2) : place + 2])
 
-    def _group(self, name: str) -> dict[str, Any] | None:
+    def _group(self, name: str) -> GroupUse | None:
         group = self.groups.get(name)
         if group is None:
             return None
         used = next((each.group_in_use for each in self.submitter_usage.values() if each.group == name), 0.0)
-        return {"name": name, "quota": group.quota, "allocated": group.allocated, "used": used,
-                "accepts": group.accepts}  # fmt: skip
+        return GroupUse(name=name, quota=group.quota, allocated=group.allocated, used=used, accepts=group.accepts)
 
-    def _limits(self, besides: Mapping[str, int], pending: PendingRequest) -> Iterator[dict[str, Any]]:
+    def _limits(self, besides: Mapping[str, int], pending: PendingRequest) -> Iterator[LimitUse]:
         book, text = self.allocator.book, pending.request.ad.eval("ConcurrencyLimits")
         wanted = parse_limits(text) if isinstance(text, str) else {}
         for cause in besides:
@@ -205,24 +193,23 @@ class CycleRecord:
             if cause.startswith("concurrency-limit:") and name:
                 limit = maximum(name, self.settings.limits)
                 in_use = book.in_use.get(name, 0.0)
-                yield {"name": name, "limit": limit, "in_use": in_use, "wanted": wanted.get(name, 0.0)}
+                yield LimitUse(name=name, limit=limit, in_use=in_use, wanted=wanted.get(name, 0.0))
 
-    def _source(self, knob: str) -> dict[str, str] | None:
+    def _source(self, knob: str) -> KnobSource | None:
         if not knob:
             return None
         found, policy = self.settings.in_force.of(knob), self.settings.policy
         # As it was asked: whole, and with the scopes that names were found to have.
         asked = {RESOURCE: policy.resource, JOB: policy.job}.get(knob)
-        return {"name": knob, "text": found.text if asked is None else str(asked), "place": found.place}
+        return KnobSource(name=knob, text=found.text if asked is None else str(asked), place=found.place)
 
-    def _sources(self, causes: list[dict[str, Any]]) -> dict[str, dict[str, str] | None]:
+    def _sources(self, causes: Collection[str]) -> dict[str, KnobSource | None]:
         """The knobs that may be behind the causes."""
-        names = {each["cause"] for each in causes}
-        return {cause: self._source(knob) for cause, knob in _KNOBS.items() if cause in names or cause in _ALWAYS}
+        return {cause: self._source(knob) for cause, knob in _KNOBS.items() if cause in causes or cause in _ALWAYS}
 
     # -- slots -------------------------------------------------------------------------------------
 
-    def about_slot(self, name: str) -> dict[str, Any] | None:
+    def about_slot(self, name: str) -> SlotInCycle | None:
         """What the cycle made of a slot; None if it did not see it."""
         view = self.allocator.view
         row = next((at for at, each in enumerate(view.names) if each.lower() == name.lower()), None)
@@ -240,15 +227,15 @@ class CycleRecord:
                     cause = CAUSES.get(int(known.verdicts.item(row)), _ACCEPTED)
                     counts[cause] = counts.get(cause, 0) + 1
                     examples.setdefault(cause, pending.request.job)
-        return {
-            "at": self.at,
-            "zone_offset_s": self.zone_offset_s,
-            "out": reason,
-            "knob": self._source(_KNOBS.get(reason, "")),
-            "given": [{"job": each.job, "user": each.submitter, "preempts": each.preempts} for each in given],
-            "requests": [{"cause": each, "count": count, "job": examples[each]} for each, count in counts.items()],
-            "sources": self._sources([{"cause": each} for each in counts]),
-        }
+        return SlotInCycle(
+            at=self.at,
+            zone_offset_s=self.zone_offset_s,
+            out=reason,
+            knob=self._source(_KNOBS.get(reason, "")),
+            given=[GivenTo(job=each.job, user=each.submitter, preempts=each.preempts) for each in given],
+            requests=[RequestsOfCause(cause=each, count=count, job=examples[each]) for each, count in counts.items()],
+            sources=self._sources(counts),
+        )
 
 
 _KNOBS: Final = {

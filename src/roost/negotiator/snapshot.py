@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
 from roost.base.records import dataclass, field
 from roost.classad import ClassAd, FixedWorld
 from roost.classad.vector import Table
+from roost.model.cycle_answers import JobInCell, JobInCycle, SlotInCycle
 from roost.negotiator.pool_policy import Cause, Counted, Finding
 
 if TYPE_CHECKING:
@@ -142,10 +143,10 @@ class Rejection:
 class CycleTrace(Protocol):
     """What a cycle leaves behind for those who ask why."""
 
-    def about_request(self, schedd: str, submitter: str, autocluster: int) -> dict[str, Any] | None:
+    def about_request(self, schedd: str, submitter: str, autocluster: int) -> JobInCycle | JobInCell | None:
         """Why a request got nothing, or what it got; None if the cycle was not asked for it."""
 
-    def about_slot(self, slot: str) -> dict[str, Any] | None:
+    def about_slot(self, slot: str) -> SlotInCycle | None:
         """What the cycle made of a slot; None if it has no answer."""
 
 

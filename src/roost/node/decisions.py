@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from roost.base.records import replace
+from roost.base.structs import replaced
 from roost.classad import ClassAd
 from roost.model.audit import AuditKind, AuditRecord, Effect, clipped, some
 from roost.model.claims import ClaimKind
@@ -99,7 +99,7 @@ def of_slot(
     )
     if taken.reason is Reason.BETTER_MATCH:
         # The policy of the job that goes was not asked.
-        return replace(record, knob="RANK", expression=clipped(rank[0]), place=rank[1]) if preferred else record
+        return replaced(record, knob="RANK", expression=clipped(rank[0]), place=rank[1]) if preferred else record
     return _by(record, taken.decision, place)
 
 
@@ -166,7 +166,7 @@ def _by(record: AuditRecord, decision: Decision | None, place: str) -> AuditReco
     if decision is None:
         return record
     text = clipped(str(decision.expression or ""))
-    return replace(record, knob=decision.name, expression=text, place=place)
+    return replaced(record, knob=decision.name, expression=text, place=place)
 
 
 def _user(ad: ClassAd) -> str:

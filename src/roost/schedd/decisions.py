@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from roost.base.records import dataclass, replace
+from roost.base.structs import replaced
 from roost.model.audit import AuditKind, AuditRecord, Effect, InForce, clipped, some
 from roost.model.digests import digest
 from roost.schedd.identifiers import JobId
@@ -66,10 +67,10 @@ class Rulings:
             record = _record(ruling, in_force, now)
             if len(jobs) <= ALONE_MAX:
                 for job in jobs:
-                    yield replace(record, id=_id(ruling, str(job), now), job=str(job))
+                    yield replaced(record, id=_id(ruling, str(job), now), job=str(job))
             else:
                 names = list(_ranges(jobs))
-                yield replace(record, id=_id(ruling, names[0], now), count=len(jobs), samples=some(names))
+                yield replaced(record, id=_id(ruling, names[0], now), count=len(jobs), samples=some(names))
 
 
 def _record(ruling: Ruling, in_force: InForce, now: float) -> AuditRecord:

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from roost.base.records import dataclass, field, replace
+from roost.base.records import dataclass, field
+from roost.base.structs import replaced
 from roost.model.audit import AuditKind, AuditRecord, InForce, Source, clipped, some
 from roost.model.digests import digest
 
@@ -46,7 +47,7 @@ class Vetoes:
         if known is None or now - known.record.until > QUIET_S or now < known.record.at:
             known = _Going(_record(knob, rule, user, in_force, now))
         known.changed = True
-        known.record = replace(known.record, until=now)
+        known.record = replaced(known.record, until=now)
         if len(known.pairs) < PAIRS_MAX:
             known.pairs[f"{job} {slot}"] = None
         self._going[key] = known
@@ -58,7 +59,7 @@ class Vetoes:
         for each in self._going.values():
             if each.changed and (each.told_at is None or now - each.told_at >= TOLD_EVERY_S):
                 each.changed, each.told_at = False, now
-                each.record = replace(each.record, count=len(each.pairs), samples=some(each.pairs))
+                each.record = replaced(each.record, count=len(each.pairs), samples=some(each.pairs))
                 yield each.record
 
 

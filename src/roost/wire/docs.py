@@ -8,6 +8,7 @@ import types
 from collections.abc import Iterator, Sequence
 from typing import Annotated, Any, Final, Literal, Union, get_args, get_origin, get_type_hints
 
+from roost.base.structs import json_name
 from roost.wire.answer_codes import MEANINGS
 from roost.wire.requests.verb import AdData, Daemon
 from roost.wire.structs import Between, Matching, OneOf, Struct
@@ -119,9 +120,9 @@ def _fields(kind: type[Struct]) -> list[str]:
         if each is not object and issubclass(each, Struct) and each is not Struct:
             comments |= _comments(each)
     rows = []
-    for name in kind._names:
+    for name in kind._names:  # X
         default = "required" if name in kind._required else _default(getattr(kind, name))
-        rows.append(f"| `{name}` | {_type_name(hints[name])} | {default} | {comments.get(name, '')} |")
+        rows.append(f"| `{json_name(name)}` | {_type_name(hints[name])} | {default} | {comments.get(name, '')} |")
     return ["\n".join(("| field | type | default | |", "|---|---|---|---|", *rows, ""))]
 
 

@@ -82,7 +82,7 @@ class Pool:
     def why(self, plan: Plan, cluster: int) -> list[str]:
         assert isinstance(plan.trail, CellRecord)
         found = plan.trail.about_request("q", "ann@x", cluster)
-        return [] if found is None else list(found["cell"]["reasons"])
+        return [] if found is None else list(found.reasons)
 
     # -- what becomes of matches -------------------------------------------------------------------------------------
 

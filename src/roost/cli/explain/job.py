@@ -9,7 +9,7 @@ import argparse
 import textwrap
 import time
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final
 
 from roost.classad import ClassAd
 from roost.cli.happenings import clock
@@ -20,12 +20,14 @@ from roost.explain import limits
 from roost.explain.job import JobAnswer, JobQuestion, PoolFacts, explain_job
 from roost.explain.remedies import RemedyKind
 from roost.explain.verdict import Group, Verdict, slots_to_trace
+from roost.model.audit import AuditRecord
+from roost.model.cycle_answers import JobInCell, JobInCycle
+from roost.model.job_standing import Claim, Standing
 from roost.policy.explain import Origin
 from roost.policy.explain.configured import configured_machine
 from roost.schedd.status import JobStatus
 from roost.wire.ads import ad_from
 from roost.wire.requests import central, queue
-from roost.wire.structs import data_of
 
 #: Ads that are asked for at once.
 _ADS_AT_ONCE: Final = 500
@@ -85,12 +87,12 @@ def ask(pool: Pool, name: str) -> JobQuestion:
         if status is JobStatus.SUSPENDED:
             return JobQuestion(name=name, ad=ad, slots=_slots(pool, [str(ad.get("RemoteHost", ""))]))
         return JobQuestion(name=name, ad=ad, decided=() if kind is None else _decided(pool, name, kind))
-    asked, record = _asked(pool, name)
+    standing, record = ask_daemons(pool, name)
     if record is None:
-        return JobQuestion(name=name, ad=ad, asked=asked, pool=_facts(pool))
-    if "cell" in record:
+        return JobQuestion(name=name, ad=ad, standing=standing, pool=_facts(pool))
+    if isinstance(record, JobInCell):
         # A run of a cell has no verdicts on slots.
-        return JobQuestion(name=name, ad=ad, asked=asked, record=record)
+        return JobQuestion(name=name, ad=ad, standing=standing, record=record)
     here = str(pool.contact.get("node"))
     of_here = origins_here(pool)
 
@@ -98,19 +100,19 @@ def ask(pool: Pool, name: str) -> JobQuestion:
         return of_here if slot.partition("@")[2] == here else {}
 
     slots = _slots(pool, slots_to_trace(record))
-    return JobQuestion(name=name, ad=ad, asked=asked, record=record, slots=slots, origins=origins)
+    return JobQuestion(name=name, ad=ad, standing=standing, record=record, slots=slots, origins=origins)
 
 
-def _asked(pool: Pool, name: str) -> tuple[dict[str, Any], dict[str, Any] | None]:
+def ask_daemons(pool: Pool, name: str) -> tuple[Standing, JobInCycle | JobInCell | None]:
     """What the queue and the matchmaker have of a job. One that is new is looked at within moments."""
     until = time.monotonic() + _NEW_S
     while True:
-        asked = pool.ask(queue.Autocluster(job=name))
+        standing = pool.ask(queue.Autocluster(job=name))
         record = pool.ask(
-            central.ExplainJob(schedd=asked.schedd, submitter=asked.submitter, autocluster=asked.autocluster)
+            central.ExplainJob(schedd=standing.schedd, submitter=standing.submitter, autocluster=standing.autocluster)
         )
-        if record is not None or asked.claim is not None or time.monotonic() > until:
-            return data_of(asked), record
+        if record is not None or standing.claim is not None or time.monotonic() > until:
+            return standing, record
         time.sleep(0.1)
 
 
@@ -128,7 +130,7 @@ def _slots(pool: Pool, names: list[str]) -> dict[str, ClassAd]:
     return found
 
 
-def _decided(pool: Pool, name: str, kind: str) -> list[dict[str, Any]]:
+def _decided(pool: Pool, name: str, kind: str) -> list[AuditRecord]:
     """The recorded decisions of a kind about a job, with their authors."""
     try:
         return pool.ask(central.AuditTrail(job=name, kinds=(kind,), limit=1)).records
@@ -164,8 +166,8 @@ def show(answer: JobAnswer, asker: str) -> None:
         _show_claim(answer.claim)
     if answer.pause:
         say(
-            f"Jobs of its cluster had slots {answer.pause['misses']} times in a row and did not start: its queue asks "
-            f"for another slot at {clock(float(answer.pause['until']))}."
+            f"Jobs of its cluster had slots {answer.pause.misses} times in a row and did not start: its queue asks "
+            f"for another slot at {clock(answer.pause.until)}."
         )
     if answer.at_once:
         say(
@@ -174,15 +176,15 @@ def show(answer: JobAnswer, asker: str) -> None:
         )
     if answer.full:
         _wrapped(
-            f"Its queue asks for no more slots now: {answer.full['knob']} is {answer.full['most']}, and as many "
-            + ("are in use." if answer.full["knob"] == "MAX_JOBS_RUNNING" else "were asked for just now."),
+            f"Its queue asks for no more slots now: {answer.full.knob} is {answer.full.most}, and as many "
+            + ("are in use." if answer.full.knob == "MAX_JOBS_RUNNING" else "were asked for just now."),
             "",
         )
     if answer.starts_at is not None:
         say(f"It is to start at {clock(answer.starts_at)} (deferral_time).")
     if answer.local:
         local = answer.local
-        _wrapped(f"It runs on the machine of its queue, and {local['knob']} is not TRUE: {local['text']}.", "")
+        _wrapped(f"It runs on the machine of its queue, and {local.knob} is not TRUE: {local.text}.", "")
     if not answer.at_once:
         for sentence in ("", *answer.unknown) if answer.unknown else ():
             say(sentence)
@@ -196,13 +198,13 @@ def show(answer: JobAnswer, asker: str) -> None:
     _show_remedies(answer, asker)
 
 
-def _show_cell(cell: Mapping[str, Any]) -> None:
+def _show_cell(cell: JobInCell) -> None:
     """What the scheduling run of the cell made of a job, as `qstat -j` shows it."""
-    at, reasons = clock(float(cell["at"])), cell["reasons"]
+    at, reasons = clock(cell.at), cell.reasons
     if not reasons:
         say(f"The scheduling run of the cell at {at} gave it a queue instance, and its start is under way.")
         return
-    say(f"The scheduling run of the cell (revision {cell['revision']}) at {at} did not start it:")
+    say(f"The scheduling run of the cell (revision {cell.revision}) at {at} did not start it:")
     for each in reasons:
         _wrapped(each, "    ", "        ")
 
@@ -217,12 +219,12 @@ def _show_remedies(answer: JobAnswer, asker: str) -> None:
         _wrapped(each.text, "  - ", "    ")
 
 
-def _show_claim(claim: Mapping[str, Any]) -> None:
-    heard = f"since {clock(float(claim['heard_at']))}"
-    if claim["stage"] == "asked":
-        say(f"It is matched: {claim['slot']} was asked for it, and its machine has not answered {heard}.")
+def _show_claim(claim: Claim) -> None:
+    heard = f"since {clock(claim.heard_at)}"
+    if claim.stage == "asked":
+        say(f"It is matched: {claim.slot} was asked for it, and its machine has not answered {heard}.")
     else:
-        say(f"It is matched: {claim['slot']} is held for it, {heard}.")
+        say(f"It is matched: {claim.slot} is held for it, {heard}.")
 
 
 def _show_not_idle(answer: JobAnswer, asker: str) -> None:
@@ -256,10 +258,10 @@ def _show_not_idle(answer: JobAnswer, asker: str) -> None:
 
 def _show_verdict(verdict: Verdict) -> None:
     record = verdict.record
-    if record["text"] and not verdict.fits:
-        _wrapped(f"The last matchmaking cycle, at {clock(float(record['at']))}: {record['text']}.", "")
+    if record.text and not verdict.fits:
+        _wrapped(f"The last matchmaking cycle, at {clock(record.at)}: {record.text}.", "")
         say("")
-    if record["knob"] or record.get("out"):
+    if record.knob or record.out:
         _show_kept_out(record)
     else:
         _show_slots(verdict)
@@ -283,21 +285,21 @@ def _paragraph(sentences: list[str]) -> None:
         _wrapped(each, "")
 
 
-def _show_kept_out(record: dict[str, Any]) -> None:
-    knob = record["knob"]
+def _show_kept_out(record: JobInCycle) -> None:
+    knob = record.knob
     if not knob:
         # The job's own ad is the reason, which is told already.
         say("So the job takes no part in matchmaking while the pool has a policy: no slot was considered.")
         return
-    place = f" [{knob['place']}]" if knob["place"] else ""
-    whose = "its submitter" if "SCHEDD" in knob["name"] or "SUBMITTER" in knob["name"] else "it"
+    place = f" [{knob.place}]" if knob.place else ""
+    whose = "its submitter" if "SCHEDD" in knob.name or "SUBMITTER" in knob.name else "it"
     say(f"The pool's policy keeps {whose} out of matchmaking: no slot was considered.")
-    _wrapped(f"{knob['name']} = {knob['text']}{place}", "    ", "      ")
+    _wrapped(f"{knob.name} = {knob.text}{place}", "    ", "      ")
 
 
 def _show_slots(verdict: Verdict) -> None:
     record = verdict.record
-    total = int(record["slots"])
+    total = record.slots
     say(f"{counted(total, 'slot')} considered:")
     wide = len(str(total))
     for group in verdict.groups:
@@ -314,7 +316,7 @@ def _show_slots(verdict: Verdict) -> None:
             _wrapped(named, " " * (len(head) + 4), " " * (len(head) + 4))
 
 
-def _said(group: Group, record: dict[str, Any]) -> str:
+def _said(group: Group, record: JobInCycle) -> str:
     if group.cause == "accepted":
         besides = limits.held_up(record)
         whole = f"would run it{f', but {besides}' if besides else ' now'}"
@@ -322,12 +324,12 @@ def _said(group: Group, record: dict[str, Any]) -> str:
     words = _WORDS[group.cause][0 if group.count == 1 else 1]
     if group.clause:
         words += f": {group.clause}"
-    source = record["sources"].get(group.cause)
+    source = record.sources.get(group.cause)
     if source and not group.because:
-        place = f" [{source['place']}]" if source["place"] else ""
-        words += f" ({source['name']} = {source['text']}{place})"
+        place = f" [{source.place}]" if source.place else ""
+        words += f" ({source.name} = {source.text}{place})"
     elif source:
-        words += f" ({source['name']})"
+        words += f" ({source.name})"
     return words
 
 

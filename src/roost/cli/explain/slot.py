@@ -17,6 +17,8 @@ from roost.cli.pool import Pool, duration, print_json
 from roost.cli.story import job_ad
 from roost.cli.terminal import CommandError, Exit, say, width
 from roost.explain.slot import Fetching, SlotAnswer, SlotQuestion, explain_slot
+from roost.model.cycle_answers import SlotInCycle
+from roost.model.slot_transition import SlotTransition
 from roost.policy.explain import Explanation, Origin
 from roost.policy.render import render_text
 from roost.wire.ads import ad_from
@@ -101,7 +103,7 @@ def _slot_ad(pool: Pool, name: str) -> tuple[dict[str, Any], bool]:
     raise CommandError(f"there is no slot {full}: `roost status` lists them")
 
 
-def _matchmaker(pool: Pool, name: str) -> dict[str, Any] | None:
+def _matchmaker(pool: Pool, name: str) -> SlotInCycle | None:
     """What the matchmaker's last cycle made of the slot."""
     try:
         return pool.ask(central.ExplainSlot(slot=name))
@@ -118,7 +120,7 @@ def _origins(pool: Pool, machine: str, name: str) -> Mapping[str, Origin]:
     return {attribute: Origin(file=each.file, line=each.line, via=each.via) for attribute, each in found.items()}
 
 
-def _records(pool: Pool, machine: str, name: str) -> list[dict[str, Any]]:
+def _records(pool: Pool, machine: str, name: str) -> list[SlotTransition]:
     try:
         return pool.ask(requests.Story(slot=name, limit=_RECORDS), machine=machine)
     except CommandError:
@@ -193,29 +195,25 @@ def _drawn(each: Explanation) -> None:
         say(f"    {line}".rstrip())
 
 
-def _seen(seen: Mapping[str, Any]) -> Iterator[str]:
-    at = clock(float(seen["at"]))
-    knob = seen.get("knob")
-    place = f" [{knob['place']}]" if knob and knob["place"] else ""
-    if seen["given"]:
-        each = seen["given"][0]
-        yield f"The negotiator gave it to job {each['job']} of {each['user']} at {at}."
-    elif seen["out"]:
-        by = f": {knob['name']} = {knob['text']}{place}" if knob and knob["text"] else ""
-        if seen["out"] == "pool-policy" and not by:
+def _seen(seen: SlotInCycle) -> Iterator[str]:
+    at, knob = clock(seen.at), seen.knob
+    place = f" [{knob.place}]" if knob and knob.place else ""
+    if seen.given:
+        yield f"The negotiator gave it to job {seen.given[0].job} of {seen.given[0].user} at {at}."
+    elif seen.out:
+        by = f": {knob.name} = {knob.text}{place}" if knob and knob.text else ""
+        if seen.out == "pool-policy" and not by:
             by = (
                 " because an attribute of its ad has the name of a scope (MY, TARGET, …); "
                 "`roost audit --kind discard` names it"
             )
-        yield from wrapped(
-            f"The last matchmaking cycle, at {at}, did not offer it: it {_OUT[seen['out']]}{by}.", width()
-        )
-    elif not seen["requests"]:
+        yield from wrapped(f"The last matchmaking cycle, at {at}, did not offer it: it {_OUT[seen.out]}{by}.", width())
+    elif not seen.requests:
         yield f"No job was waiting in the last matchmaking cycle, at {at}."
     else:
         yield f"Of the requests in the last matchmaking cycle, at {at}:"
-        for each in sorted(seen["requests"], key=lambda each: -int(each["count"])):
-            yield f"  {each['count']:>4}  {_REQUESTS[each['cause']]}, such as job {each['job']}"
+        for each in sorted(seen.requests, key=lambda each: -each.count):
+            yield f"  {each.count:>4}  {_REQUESTS[each.cause]}, such as job {each.job}"
 
 
 def wrapped(text: str, columns: int) -> list[str]:

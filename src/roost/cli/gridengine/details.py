@@ -18,8 +18,9 @@ from roost.explain.cell_tasks import Task, slots_asked
 from roost.gridengine.commands.errors import FAILED, Failure
 from roost.model import cell_requests as cell
 from roost.model.command_line import arguments_of, environment_of
+from roost.model.cycle_answers import JobInCell
 from roost.wire.ads import ad_from
-from roost.wire.requests import central, queue
+from roost.wire.requests import queue
 
 if TYPE_CHECKING:
     from roost.classad import ClassAd
@@ -32,9 +33,6 @@ _ORIGIN: Final = {
     "SGE_O_HOME": "sge_o_home", "SGE_O_LOGNAME": "sge_o_log_name", "SGE_O_PATH": "sge_o_path",
     "SGE_O_SHELL": "sge_o_shell", "SGE_O_TZ": "sge_o_tz", "SGE_O_WORKDIR": "sge_o_workdir", "SGE_O_HOST": "sge_o_host",
 }  # fmt: skip
-#: Time until a new job must have been seen by a scheduling run, s.
-_NEW_S: Final = 2.0
-_LOOK_S: Final = 0.1
 
 
 def show(pool: Pool, identifiers: Sequence[str], *, as_xml: bool) -> int:
@@ -221,17 +219,12 @@ def _reasons(pool: Pool, tasks: Sequence[Task]) -> Iterator[str]:
 
 def _why(pool: Pool, job: str) -> Iterator[str]:
     """The sentences of the last scheduling run; of a job that is new, of the run that sees it."""
-    until = time.monotonic() + _NEW_S
-    while True:
-        try:
-            asked = pool.ask(queue.Autocluster(job=job))
-        except Refused:
-            # It has left meanwhile.
-            return
-        record = pool.ask(
-            central.ExplainJob(schedd=asked.schedd, submitter=asked.submitter, autocluster=asked.autocluster)
-        )
-        if record is not None or asked.claim is not None or time.monotonic() > until:
-            yield from ((record or {}).get("cell") or {}).get("reasons", ())
-            return
-        time.sleep(_LOOK_S)
+    from roost.cli.explain.job import ask_daemons
+
+    try:
+        record = ask_daemons(pool, job)[1]
+    except Refused:
+        # It has left meanwhile.
+        return
+    if isinstance(record, JobInCell):
+        yield from record.reasons

@@ -22,7 +22,7 @@ from __future__ import annotations
 import datetime
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 
@@ -62,6 +62,7 @@ from roost.gridengine.scheduling import Snapshot as CellSnapshot
 from roost.gridengine.scheduling.loads import host_of
 from roost.model.cell_requests import DEADLINE, NEXT_ON_MACHINE, OVERRIDE_TICKETS, RESERVE, SHARE, TASK
 from roost.model.cell_usage import Owner, Used
+from roost.model.cycle_answers import JobInCell, SlotInCycle
 from roost.model.identifiers import public_of
 from roost.negotiator.snapshot import Match, Part, Pledge, Rejection, Request, Snapshot, SubmitterDemand
 from roost.negotiator.snapshot import Plan as Matches
@@ -203,21 +204,19 @@ class CellRecord:
             if number in known:
                 yield schedd, cluster, known[number]
 
-    def about_request(self, schedd: str, submitter: str, autocluster: int) -> dict[str, Any] | None:
+    def about_request(self, schedd: str, submitter: str, autocluster: int) -> JobInCell | None:
         """Why a request got nothing; None if the cycle was not asked for it."""
         key = schedd, autocluster
         if key not in self.numbers and key not in self.apart:
             return None
         number = self.numbers.get(key, -1)
         priority = None if self.plan is None else self.plan.priorities.get(number)
-        return {
-            "at": self.at,
-            "cell": {
-                "revision": self.revision,
-                "reasons": list(self.reasons(key)),
-                "priority": None if priority is None else priority.priority,
-            },
-        }
+        return JobInCell(
+            at=self.at,
+            revision=self.revision,
+            reasons=list(self.reasons(key)),
+            priority=None if priority is None else priority.priority,
+        )
 
     def reasons(self, key: tuple[str, int]) -> Iterator[str]:
         """Why jobs wait, a sentence each, as `qstat -j` prints them."""
@@ -238,7 +237,7 @@ class CellRecord:
         more = f", and for {len(found) - 1} more of its tasks" if len(found) > 1 else ""
         return f"reservation begins at {when:%m/%d/%Y %H:%M:%S} on {grants}{more}"
 
-    def about_slot(self, slot: str) -> dict[str, Any] | None:
+    def about_slot(self, slot: str) -> SlotInCycle | None:
         """Slots take part through their hosts: a run has no verdict on one of them."""
         return None
 

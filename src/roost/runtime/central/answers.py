@@ -9,6 +9,7 @@ from roost.classad import ClassAd, Expr
 from roost.classad.allowance import Allowance
 from roost.collector import advertised
 from roost.collector.table import projection_of
+from roost.model.cycle_answers import JobInCell, JobInCycle
 from roost.negotiator.accounts import AccountError
 from roost.negotiator.timing import Urgency
 from roost.runtime.bus.answer_pieces import ROWS_PER_ANSWER
@@ -19,7 +20,7 @@ from roost.runtime.bus.request_answers import BadRequest, RequestAnswers, expres
 from roost.wire.ads import ad_data, ad_from
 from roost.wire.messages import Answer, Ask
 from roost.wire.requests import central
-from roost.wire.requests.verb import AdData, Daemon, Record, Request, Verb
+from roost.wire.requests.verb import AdData, Daemon, Request, Verb
 from roost.wire.verbs import ask_of
 
 if TYPE_CHECKING:
@@ -194,7 +195,7 @@ class CentralAnswers(RequestAnswers):
             },
         )
 
-    def _why(self, asked: central.ExplainJob) -> Record | None:
+    def _why(self, asked: central.ExplainJob) -> JobInCycle | JobInCell | None:
         """What the last cycle made of a request; None if it was not asked for it."""
         trail = None if self._daemon.last is None else self._daemon.last.trail
         return None if trail is None else trail.about_request(asked.schedd, asked.submitter, asked.autocluster)

@@ -30,7 +30,9 @@ from sqlalchemy import (
     update,
 )
 
+from roost.model.audit import AuditRecord
 from roost.runtime.database import Database, Schema
+from roost.wire.audit import audit_from
 from roost.wire.requests.central import AuditPage, AuditTrail
 
 _METADATA: Final = MetaData()
@@ -131,12 +133,12 @@ class AuditStore:
 
     def query(self, wanted: AuditTrail) -> AuditPage:
         """Records, the newest first, or after a number in their order. Raises StoreError."""
-        found: list[dict[str, Any]] = []
+        found: list[AuditRecord] = []
         last, size, looked_at = wanted.after or 0, 0, 0
         with self.database.reading() as connection:
             for row in _rows(connection, _asked(wanted)):
                 looked_at += 1
-                record = {"origin": row.origin, **_LOADER.decode(row.record)}
+                record = audit_from({"origin": row.origin, **_LOADER.decode(row.record)})
                 if not _is_about(record, wanted):
                     last = row.seq
                     continue
@@ -198,16 +200,16 @@ def _asked(wanted: AuditTrail) -> Select[Any]:
     return query.order_by(c.until.desc(), c.seq.desc())
 
 
-def _is_about(record: dict[str, Any], wanted: AuditTrail) -> bool:
+def _is_about(record: AuditRecord, wanted: AuditTrail) -> bool:
     if wanted.job and not _names_job(record, wanted.job):
         return False
     return not wanted.machine or _names_machine(record, wanted.machine.lower())
 
 
-def _names_job(record: dict[str, Any], wanted: str) -> bool:
-    names = [str(record.get("job", "")), *(str(each).partition(" ")[0] for each in record.get("samples", ()))]
+def _names_job(record: AuditRecord, wanted: str) -> bool:
+    names = [record.job, *(each.partition(" ")[0] for each in record.samples)]
     # A match of a request of several jobs may be about any job of that cluster; its text says so.
-    like = str(record.get("detail", {}).get("like", "")).partition(".")[0]
+    like = str(record.detail.get("like", "")).partition(".")[0]
     return like == wanted.partition(".")[0] or any(_covers(name, wanted) for name in names)
 
 
@@ -225,7 +227,6 @@ def _covers(name: str, wanted: str) -> bool:
     return int(first) <= int(proc) <= (int(last) if last.isdecimal() else int(first))
 
 
-def _names_machine(record: dict[str, Any], wanted: str) -> bool:
-    names = [str(record.get("machine", "")), str(record.get("slot", ""))]
-    names += [str(each).rpartition(" ")[2] for each in record.get("samples", ())]
+def _names_machine(record: AuditRecord, wanted: str) -> bool:
+    names = [record.machine, record.slot, *(each.rpartition(" ")[2] for each in record.samples)]
     return any(name.lower() == wanted or name.lower().partition("@")[2] == wanted for name in names if name)

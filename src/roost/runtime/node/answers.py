@@ -13,6 +13,7 @@ from roost.model import events as ev
 from roost.model.audit import AuditKind
 from roost.model.events import DrainSchedule
 from roost.model.reasons import Refusal
+from roost.model.slot_transition import SlotTransition
 from roost.node.decisions import ordered
 from roost.node.machine import NodeSlot
 from roost.policy.explain.configured import configured_machine
@@ -24,7 +25,7 @@ from roost.startd.draining import DrainOrder, OnCompletion
 from roost.wire.ads import ad_data
 from roost.wire.messages import Answer, Ask
 from roost.wire.requests import machine
-from roost.wire.requests.verb import Daemon, Record, Request, Verb
+from roost.wire.requests.verb import Daemon, Request, Verb
 
 if TYPE_CHECKING:
     from roost.runtime.node.daemon import NodeDaemon
@@ -88,7 +89,7 @@ class NodeAnswers(RequestAnswers):
                 return None
         raise AssertionError(f"the machine has no answer to a request of the table: {request}")
 
-    async def _story(self, asked: machine.Story) -> list[Record]:
+    async def _story(self, asked: machine.Story) -> list[SlotTransition]:
         """What has happened; the files may be long, so that a thread reads them."""
         transition_log = self._daemon.transition_log
         transition_log.write(explained=True)

@@ -19,13 +19,15 @@ import logging
 from collections import deque
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Final
+from typing import Final, NamedTuple
 
 from roost.base.records import dataclass
+from roost.base.structs import data_of, replaced
 from roost.classad import ClassAd, ParseError
 from roost.config import Config, ConfigError
 from roost.model.claims import ClaimKind
 from roost.model.reasons import Reason
+from roost.model.slot_transition import ClauseSeen, ProgramEnd, SlotTransition
 from roost.model.starter import Ending, ExitReport
 from roost.node.decisions import fetched_program, job_name
 from roost.policy.decision import Decision
@@ -37,6 +39,8 @@ from roost.startd.slot_state import SlotState
 from roost.startd.states import BUSY, CLAIMED, State
 from roost.startd.work import Taken
 from roost.starter.work import Taken as StarterTaken
+from roost.wire.errors import WireError
+from roost.wire.structs import read
 
 _log = logging.getLogger("roost.node")
 
@@ -54,7 +58,7 @@ _CLAUSES_MAX: Final = 8
 class _Waiting:
     """A record without its reasons."""
 
-    record: dict[str, Any]
+    record: SlotTransition
     decision: Decision | None
     #: Number of the slot, in whose view knobs are looked up.
     slot: int
@@ -72,7 +76,7 @@ class TransitionLog:
         #: Slots whose last job has left while its claim goes on.
         self._left: set[str] = set()
         #: Slots to how their job's program ended by itself, until its run is over.
-        self._exits: dict[str, dict[str, int | None]] = {}
+        self._exits: dict[str, ProgramEnd] = {}
         #: Slots to the id of the request that ordered the end of their run, until that is over.
         self._ordered: dict[str, str] = {}
 
@@ -93,34 +97,32 @@ class TransitionLog:
         request = self._ordered.get(before.name, submission)
         if taken.target.state not in _HELD:
             self._ordered.pop(before.name, None)
-        record = {
-            "at": round(taken.at, 3),
-            "slot": before.name,
-            "from": str(taken.source),
-            "to": str(taken.target),
-            "number": taken.number,
-            "reason": str(taken.reason),
-            **self._about(before, after, taken),
-        }
-        end = self._exits.pop(before.name, None)
-        if end is not None and "job" in record:
-            record["exit"] = end
-        if taken.cause is not None:
-            record["cause"] = taken.cause.text
-        if taken.reason is Reason.CELL_SUSPENSION:
-            record["cell"] = list(after.suspenders.causes.values())
-        if request:
-            record["request"] = request
+        about, end = self._about(before, after, taken), self._exits.pop(before.name, None)
+        record = SlotTransition(
+            at=round(taken.at, 3),
+            slot=before.name,
+            from_=str(taken.source),
+            to=str(taken.target),
+            number=taken.number,
+            reason=str(taken.reason),
+            cause="" if taken.cause is None else taken.cause.text,
+            job=about.job,
+            fetched=about.fetched,
+            user=about.user,
+            exit=end if about.job else None,
+            cell=tuple(after.suspenders.causes.values()) if taken.reason is Reason.CELL_SUSPENSION else (),
+            request=request,
+        )
         self._add(_Waiting(record, taken.decision, slot))
         return request
 
-    def _about(self, before: SlotState, after: SlotState, taken: Taken) -> dict[str, Any]:
+    def _about(self, before: SlotState, after: SlotState, taken: Taken) -> _Job:
         """The job that a transition was about. What becomes of a claim after its job has left is not about that job."""
         if taken.target == BUSY:
             self._left.discard(before.name)
         about = _about(before, after, taken)
         if before.name in self._left:
-            about = {"user": about["user"]} if "user" in about else {}
+            about = _Job(user=about.user)
         if taken.target == CLAIMED:
             self._left.add(before.name)
         elif taken.target.state not in _HELD:
@@ -130,22 +132,24 @@ class TransitionLog:
     def note_exit(self, slot: str, report: ExitReport) -> None:
         """A starter is about to report how its run ended: the next transition of its slot."""
         if report.ending is Ending.EXIT:
-            self._exits[slot] = {"code": report.exit_code, "signal": report.exit_signal}
+            self._exits[slot] = ProgramEnd(code=report.exit_code, signal=report.exit_signal)
 
     def note_starter(self, slot: int, state: SlotState, job_ad: ClassAd, taken: StarterTaken) -> None:
         """A starter has begun to evict its job by its own policy, or to kill it."""
-        record = {
-            "at": round(taken.at, 3),
-            "slot": state.name,
-            "from": str(taken.source.state),
-            "to": str(taken.target.state),
-            "number": f"starter {taken.number}",
-            "starter": True,
-            "reason": str(taken.reason),
-            **_of_job(job_ad, state.claim.kind),
-        }
-        if request := self._ordered.get(state.name) or cause_id(job_ad):
-            record["request"] = request
+        about = _of_job(job_ad, state.claim.kind)
+        record = SlotTransition(
+            at=round(taken.at, 3),
+            slot=state.name,
+            from_=str(taken.source.state),
+            to=str(taken.target.state),
+            number=f"starter {taken.number}",
+            reason=str(taken.reason),
+            starter=True,
+            job=about.job,
+            fetched=about.fetched,
+            user=about.user,
+            request=self._ordered.get(state.name) or cause_id(job_ad) or "",
+        )
         self._add(_Waiting(record, taken.decision, slot))
 
     def _add(self, waiting: _Waiting) -> None:
@@ -179,15 +183,13 @@ class TransitionLog:
     def _line(self, waiting: _Waiting, explained: bool) -> str:
         record, decision = waiting.record, waiting.decision
         if explained and decision is not None:
-            record["expression"] = decision.name
-            record["value"] = value_text(decision.value)
-            if place := self.place(decision.name, waiting.slot):
-                record["place"] = place
+            place = self.place(decision.name, waiting.slot)
+            record = replaced(record, expression=decision.name, value=value_text(decision.value), place=place)
             with contextlib.suppress(ParseError, RecursionError):
                 why = decision.explain()
                 if why is not None:
-                    record |= _reasons(why)
-        return json.dumps(record, separators=(",", ":"), ensure_ascii=False) + "\n"
+                    record = replaced(record, **_reasons(why))
+        return json.dumps(data_of(record), separators=(",", ":"), ensure_ascii=False) + "\n"
 
     def place(self, name: str, slot: int) -> str:
         """Where the expression that a slot goes by was set; "" if it was not."""
@@ -218,29 +220,27 @@ class TransitionLog:
 
     # -- reading -------------------------------------------------------------------------------------
 
-    def read(self, *, slot: str = "", job: str = "", limit: int = 0) -> list[dict[str, Any]]:
+    def read(self, *, slot: str = "", job: str = "", limit: int = 0) -> list[SlotTransition]:
         """Records on disk of a slot or a job, the oldest first; the last `limit` of them, 0 for all."""
-        wanted: deque[dict[str, Any]] = deque(maxlen=limit or None)
+        wanted: deque[SlotTransition] = deque(maxlen=limit or None)
         for record in self._records(slot or job):
-            if (not slot or _is_of(record, slot)) and (not job or record.get("job") == job):
+            if (not slot or _is_of(record, slot)) and (not job or record.job == job):
                 wanted.append(record)
         return list(wanted)
 
-    def _records(self, word: str) -> Iterator[dict[str, Any]]:
+    def _records(self, word: str) -> Iterator[SlotTransition]:
         for path in (self.path.with_name(f"{self.path.name}.1"), self.path):
             with contextlib.suppress(OSError), path.open(encoding="utf-8", errors="replace") as file:
                 for line in file:
                     if word not in line:
                         continue
                     # The last line of a daemon that was killed may be cut short.
-                    with contextlib.suppress(ValueError):
-                        record = json.loads(line)
-                        if isinstance(record, dict):
-                            yield record
+                    with contextlib.suppress(ValueError, WireError):
+                        yield read(SlotTransition, json.loads(line), "record", strict=False)
 
 
-def _is_of(record: dict[str, Any], slot: str) -> bool:
-    name = str(record.get("slot", ""))
+def _is_of(record: SlotTransition, slot: str) -> bool:
+    name = record.slot
     return name == slot or name.partition("@")[0] == slot or name.partition("@")[2] == slot
 
 
@@ -248,7 +248,15 @@ def _is_of(record: dict[str, Any], slot: str) -> bool:
 _HELD: Final = (State.CLAIMED, State.PREEMPTING)
 
 
-def _about(before: SlotState, after: SlotState, taken: Taken) -> dict[str, Any]:
+class _Job(NamedTuple):
+    """The job that a record is about; of a fetched job, which has no name of its own, the program."""
+
+    job: str = ""
+    fetched: str = ""
+    user: str = ""
+
+
+def _about(before: SlotState, after: SlotState, taken: Taken) -> _Job:
     """The job that a transition was about: one of several in a step, in which another job may follow the first."""
     if taken.source.state in _HELD and (taken.source, taken.target) != (CLAIMED, BUSY):
         states: tuple[SlotState, ...] = (before, after)
@@ -256,7 +264,7 @@ def _about(before: SlotState, after: SlotState, taken: Taken) -> dict[str, Any]:
         states = (after,)
     else:
         # The user of the slot has gone.
-        return {}
+        return _Job()
     for state in states:
         claim = state.claim
         ad = None if claim.activation is None else claim.activation.job_ad
@@ -264,23 +272,20 @@ def _about(before: SlotState, after: SlotState, taken: Taken) -> dict[str, Any]:
             return _of_job(ad, claim.kind)
     for state in reversed(states):
         if state.claim.request is not None and state.claim.request.job_ad is not None:
-            return {"user": str(state.claim.request.job_ad.get("User", ""))}
-    return {}
+            return _Job(user=str(state.claim.request.job_ad.get("User", "")))
+    return _Job()
 
 
-def _of_job(ad: ClassAd, kind: ClaimKind | None) -> dict[str, Any]:
-    """The name of a job, and its user; of a fetched job, which has no name of its own, the program."""
+def _of_job(ad: ClassAd, kind: ClaimKind | None) -> _Job:
     user, name = str(ad.get("User") or ad.get("Owner") or ""), job_name(ad, kind)
-    return {"job": name, "user": user} if name else {"fetched": fetched_program(ad, kind), "user": user}
+    return _Job(job=name, user=user) if name else _Job(fetched=fetched_program(ad, kind), user=user)
 
 
-def _reasons(why: Explanation) -> dict[str, Any]:
-    found: dict[str, Any] = {
-        "why": [
-            {"clause": one_line(clause.text), "value": value_text(clause.value), "because": reasons(clause)}
+def _reasons(why: Explanation) -> dict[str, object]:
+    return {
+        "why": tuple(
+            ClauseSeen(clause=one_line(clause.text), value=value_text(clause.value), because=tuple(reasons(clause)))
             for clause in why.clauses[:_CLAUSES_MAX]
-        ]
+        ),
+        "otherwise": tuple(change_text(change) for change in why.changes),
     }
-    if why.changes:
-        found["otherwise"] = [change_text(change) for change in why.changes]
-    return found

@@ -13,6 +13,7 @@ import msgspec
 
 from roost.classad import ClassAd
 from roost.model.cell_requests import HELD
+from roost.model.job_standing import Claim, Full, LocalPolicy, Pause, Standing
 from roost.runtime.bus.answer_pieces import ROWS_PER_ANSWER
 from roost.runtime.bus.budget import Budget
 from roost.runtime.bus.job_rows import Rows, cluster_row, counts_of, projected
@@ -305,7 +306,7 @@ class QueueAnswers(RequestAnswers):
         await self._daemon.kept()
         return totals
 
-    def _autocluster(self, asked: queue.Autocluster) -> queue.Standing:
+    def _autocluster(self, asked: queue.Autocluster) -> Standing:
         """The jobs that the matchmaker treats as one with a job."""
         of, job = self._daemon.queue, JobId.read(asked.job)
         cluster = of.book.clusters.get(job.cluster)
@@ -317,26 +318,24 @@ class QueueAnswers(RequestAnswers):
         now = self._daemon.clock.now()
         pause = of.claim_table.pauses.of(job.cluster, now)
         full = of.claim_table.full_by(now) if claim is None and not is_local(cluster.ad) else None
-        return queue.Standing(
+        return Standing(
             autocluster=number,
             rejection=of.rejections.get(number, ""),
             schedd=self._daemon.context.name,
             submitter=cluster.submitter_for(job.proc),
-            pause=None if pause is None else queue.Pause(until=pause.until, misses=pause.misses),
+            pause=None if pause is None else Pause(until=pause.until, misses=pause.misses),
             at_once=cluster.at_once_max if claim is None and not cluster.room else None,
             waits_for=cluster.waits_for(of.book.clusters),
             local=self._local_policy(cluster.ad) if claim is None and is_local(cluster.ad) else None,
-            full=None if full is None else queue.Full(knob=full[0], most=full[1]),
-            claim=None
-            if claim is None
-            else queue.Claim(slot=claim.slot, stage=str(claim.stage), heard_at=claim.heard_at),
+            full=None if full is None else Full(knob=full[0], most=full[1]),
+            claim=None if claim is None else Claim(slot=claim.slot, stage=str(claim.stage), heard_at=claim.heard_at),
         )
 
-    def _local_policy(self, ad: ClassAd) -> queue.LocalPolicy:
+    def _local_policy(self, ad: ClassAd) -> LocalPolicy:
         policy = self._daemon.settings.local_policy
         if ad.cell("jobuniverse") == SCHEDULER:
-            return queue.LocalPolicy(knob="START_SCHEDULER_UNIVERSE", text=str(policy.start_scheduler))
-        return queue.LocalPolicy(knob="START_LOCAL_UNIVERSE", text=str(policy.start_local))
+            return LocalPolicy(knob="START_SCHEDULER_UNIVERSE", text=str(policy.start_scheduler))
+        return LocalPolicy(knob="START_LOCAL_UNIVERSE", text=str(policy.start_local))
 
     async def _accounting(self, asked: cell.AccountingSums | cell.AccountingLines, reply: str) -> Answer:
         rows: list[Any] = []

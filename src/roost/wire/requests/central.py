@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated, Final, Literal, TypeAlias
 
+from roost.model.audit import AuditRecord
+from roost.model.cycle_answers import JobInCell, JobInCycle, SlotInCycle
 from roost.wire.requests.verb import (
     JOBS_PATTERN,
     AdData,
@@ -81,7 +83,7 @@ class Advertise(Request[Advertised]):
 class AuditPage(Struct):
     """Records of the audit trail."""
 
-    records: list[Record]
+    records: list[AuditRecord]
     #: Number of the last, for `AuditTrail.after`.
     last: int
     #: There are more after it.
@@ -135,7 +137,7 @@ class Cycle(Request[LastCycle]):
     """The last matchmaking cycle."""
 
 
-class ExplainJob(Request[Record | None]):
+class ExplainJob(Request[JobInCycle | JobInCell | None]):
     """What the last cycle made of a job's autocluster; None if the cycle was not asked for it."""
 
     #: As the queue's `Autocluster` says.
@@ -144,7 +146,7 @@ class ExplainJob(Request[Record | None]):
     autocluster: int
 
 
-class ExplainSlot(Request[Record | None]):
+class ExplainSlot(Request[SlotInCycle | None]):
     """What the last cycle made of a slot; None if it did not see it."""
 
     slot: str

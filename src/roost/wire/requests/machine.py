@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Annotated, Final, TypeAlias
 
+from roost.model.slot_transition import SlotTransition
 from roost.wire.requests.verb import (
     AdData,
     Asker,
     Daemon,
-    Record,
     Request,
     StillToAnswer,
     Verb,
@@ -95,7 +95,7 @@ class Reopen(Request[Slots]):
     slot: str = ""
 
 
-class Story(Request[list[Record]]):
+class Story(Request[list[SlotTransition]]):
     """What happened to a slot or a job, the oldest first."""
 
     #: "" for all slots, and all jobs.
