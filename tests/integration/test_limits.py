@@ -85,13 +85,23 @@ def test_a_shutdown_that_takes_longer_than_its_time_becomes_a_fast_one(start: Ca
     assert pool.job(f"{cluster}.0")["JobStatus"] in (1, 2), "it waits in the queue, or runs again"
 
 
-def test_a_daemon_that_dies_waits_as_the_backoff_says(start: Callable[..., Pool]) -> None:
-    pool = start("MASTER_BACKOFF_CONSTANT = 2\nMASTER_BACKOFF_FACTOR = 1\n", cpus=1)
+def test_a_daemon_that_dies_waits_as_the_backoff_says(start: Callable[..., Pool], tmp_path: Path) -> None:
+    log = tmp_path / "logs" / "MasterLog"
+    pool = start(f"MASTER_BACKOFF_CONSTANT = 2\nMASTER_BACKOFF_FACTOR = 1\nMASTER_LOG = {log}\n", cpus=1)
     before = pool.kill("schedd")
     died = time.monotonic()
     pid = pool.home / "run" / "schedd.pid"
     eventually(lambda: pid.exists() and int(pid.read_text() or before) != before)
     assert time.monotonic() - died >= 2.0
+    told = log.read_text()
+    assert f" INFO roost.master: schedd is process {before}\n" in told
+    assert "Z INFO roost.master: schedd ended with signal SIGKILL; starting it again in 3 s: see " in told
+    config = pool.home / "roost.config"
+    config.write_text(config.read_text().replace(str(log), f"{log}2"))
+    eventually(lambda: pool.try_("reconfig").returncode == 0, "the queue is still starting")
+    pool.kill("central")
+    eventually(lambda: "central ended with signal SIGKILL" in Path(f"{log}2").read_text())
+    assert "central ended" not in log.read_text()
 
 
 def test_logs_are_where_and_as_long_as_the_configuration_says(start: Callable[..., Pool], tmp_path: Path) -> None:

@@ -8,6 +8,8 @@ Others of HTCondor's daemons are parts of these (`PARTS`): the negotiator and de
 the starters of a machine's daemon. A part logs with its daemon, unless it has a log of its own (NEGOTIATOR_LOG); then
 ``log/negotiator.log`` is a link to that. What a part says is chosen by its own categories and by its daemon's.
 
+The master has no log unless MASTER_LOG names one: it prints what it has to say.
+
 A log has two levels. D_FULLDEBUG, D_ALL, D_ANY, or a category with ``:2`` ask for all that there is to say. D_LOAD (and
 D_ALL, D_ANY) adds loads and idle times to the log of an execute machine, whatever the level.
 """
@@ -36,6 +38,8 @@ PARTS: Final[Mapping[str, Mapping[str, tuple[str, ...]]]] = {
     "central": {"NEGOTIATOR": ("roost.matchmaker", "roost.cell"), "DEFRAG": ("roost.defrag",)},
     "node": {"STARTER": ("roost.starter", "roost.hooks")},
 }
+#: The master, in knobs and among loggers.
+MASTER: Final = "MASTER"
 #: The logger of loads and idle times.
 LOADS: Final = "roost.node.load"
 #: Units of sizes, in lower case, without a final b.
@@ -131,6 +135,19 @@ def log_problems(config: Config, role: str) -> Iterator[Diagnostic]:
         yield from _problems(config, part, (f"{part}_DEBUG",))
 
 
+def master_log_problems(config: Config) -> Iterator[Diagnostic]:
+    """Yield what is wrong with the settings of the master's log. Raises ConfigError for others."""
+    yield from _problems(config, MASTER, ())
+
+
+def master_log(config: Config) -> DaemonLog | None:
+    """The log of the master; None if it has none. Raises ConfigError, and BadLog if it cannot be written."""
+    if (path := _path(config, MASTER)) is None:
+        return None
+    kept = config.get_int(f"MAX_NUM_{MASTER}_LOG", LOGS_KEPT, subsys=MASTER)
+    return _opened(MASTER, path, _bytes_max(config, MASTER), kept)
+
+
 def _problems(config: Config, daemon: str, debugs: tuple[str, ...]) -> Iterator[Diagnostic]:
     for knob in debugs:
         for word in _words(config, knob, daemon):
@@ -165,14 +182,14 @@ def log_as(settings: LogSettings, home: Home, role: str) -> None:
         for each in (log, *own.values()):
             each.close()
         raise
-    _hand_over(root, log)
+    hand_over(root, log)
     _link(home.log / f"{role}.log", settings.path)
     for part in settings.parts:
         for name in PARTS[role][part.name]:
             logger = logging.getLogger(name)
             logger.setLevel(part.level)
             logger.propagate = part.path is None
-            _hand_over(logger, None if part.path is None else own[part.path])
+            hand_over(logger, None if part.path is None else own[part.path])
         usual = home.log / f"{part.name.lower()}.log"
         if part.path is not None:
             _link(usual, part.path)
@@ -189,7 +206,7 @@ def _opened(name: str, path: Path, bytes_max: int, kept: int) -> DaemonLog:
         raise BadLog(f"{name}_LOG: cannot write {path}: {error.strerror}") from None
 
 
-def _hand_over(logger: logging.Logger, log: logging.Handler | None) -> None:
+def hand_over(logger: logging.Logger, log: logging.Handler | None) -> None:
     """Let a logger write to a log and to no other; to none of its own for None."""
     for old in list(logger.handlers):
         logger.removeHandler(old)

@@ -14,6 +14,7 @@ import contextlib
 import ctypes
 import fcntl
 import json
+import logging
 import os
 import select
 import signal
@@ -32,11 +33,14 @@ from roost.runtime.bus.probe import probe
 from roost.runtime.bus.server import Accounts, NatsServer, ServerFailed, write_private
 from roost.runtime.home import Home, HomeError
 from roost.runtime.identity import host_name, user_name
+from roost.runtime.log_settings import BadLog, hand_over, master_log
 from roost.runtime.master_settings import LONGEST_PAUSE_S, MasterSettings, master_settings
 from roost.runtime.processes.accounts import NoSuchAccount, account_named, can_switch_user
 from roost.runtime.processes.shepherd.processes import boot_id, start_of
 from roost.runtime.role import Make, RoleContext, run_role
 from roost.wire.subjects import Role, Subjects
+
+_log = logging.getLogger("roost.master")
 
 #: How long daemons may take to begin, s.
 READY_S: Final = 30.0
@@ -133,6 +137,11 @@ class Master:
         """
         self.settings = master_settings(self.config)
         lock = _lock(self.home)
+        try:
+            self._log_as(self.config)
+        except BadLog as problem:
+            lock.close()
+            raise DaemonRefused(str(problem)) from None
         signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
         try:
             self._prepare()
@@ -148,8 +157,17 @@ class Master:
             with contextlib.suppress(OSError):
                 (self.home.run / "contact.json").unlink()
             signal.pthread_sigmask(signal.SIG_UNBLOCK, _SIGNALS)
+            _log.info("ended")
+            hand_over(_log, None)
             lock.close()
         return 0
+
+    def _log_as(self, config: Config) -> None:
+        """Write MASTER_LOG from now on, if there is one. Raises ConfigError, BadLog."""
+        log = master_log(config)
+        _log.propagate = False
+        _log.setLevel(logging.INFO)
+        hand_over(_log, log or logging.NullHandler())
 
     # -- beginning -----------------------------------------------------------------------------------
 
@@ -318,6 +336,7 @@ class Master:
         child.pid = child.start()
         child.started_at = time.monotonic()
         child.again_at = None
+        _log.info("%s is process %d", child.role, child.pid)
         self._note_pid(child)
 
     def _start_again(self, child: _Child) -> None:
@@ -339,6 +358,7 @@ class Master:
 
     def _tell(self, line: str) -> None:
         """Say something; a full disk, or a terminal that is gone, does not end the master."""
+        _log.info("%s", line)
         with contextlib.suppress(OSError):
             self.say(line)
 
@@ -407,8 +427,14 @@ class Master:
         """Take the settings from the configuration as it is now, if it can be read: the daemons say what is wrong."""
         config = self.home.config(self.roots, "MASTER")
         if not config.errors:
-            with contextlib.suppress(ConfigError):
+            try:
                 self.settings = master_settings(config)
+                self._log_as(config)
+            except BadLog as problem:
+                self._tell(f"the log stays where it was: {problem}")
+            except ConfigError:
+                # The daemons say what is wrong.
+                pass
 
     def _reap(self) -> None:
         while True:

@@ -28,7 +28,7 @@ from roost.negotiator.settings import intervals_from, settings_from
 from roost.node.cron import SCHEDD_CRON, STARTD_CRON, cron_problems
 from roost.node.plan import NodePlan, make_plan
 from roost.runtime.bus.budget import time_max_of
-from roost.runtime.log_settings import log_problems
+from roost.runtime.log_settings import log_problems, master_log_problems
 from roost.runtime.master_settings import master_settings
 from roost.schedd.configured import queue_settings
 from roost.startd.layout.check import ASSUMED, check_layout
@@ -44,7 +44,7 @@ _MACHINE: Final = "machine"
 
 def _master(config: Config) -> Iterator[Diagnostic]:
     master_settings(config)
-    yield from ()
+    yield from master_log_problems(config)
 
 
 def _requests(config: Config) -> Iterator[Diagnostic]:

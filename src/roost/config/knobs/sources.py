@@ -14,9 +14,9 @@ _E = Severity.ERROR
 _N = Severity.NOTE
 
 _BY_CREDENTIALS = "Daemons are admitted by their credentials with the message servers: NATS_CREDENTIALS."
-_NO_LOG = "No daemon of Roost has that name. COLLECTOR_LOG, SCHEDD_LOG and STARTD_LOG are the logs of its daemons, NEGOTIATOR_LOG, DEFRAG_LOG and STARTER_LOG those of parts of them."
+_NO_LOG = "No daemon of Roost has that name. COLLECTOR_LOG, SCHEDD_LOG and STARTD_LOG are the logs of its daemons, MASTER_LOG is the master's, NEGOTIATOR_LOG, DEFRAG_LOG and STARTER_LOG those of parts of them."
 _NO_SHADOWS = "The queue does the work of shadows, and SCHEDD_LOG has what it logs about that."
-_MASTER_PRINTS = "The master prints its few lines: where roost up runs, or to log/master.log with --detach."
+_ONE_LEVEL = "The master logs all that it has to say."
 
 # Each row is one line, however long: it is a table.
 # fmt: off
@@ -67,7 +67,11 @@ KNOBS: tuple[Knob, ...] = (
         _k(f"MAX_{part}_LOG", KnobType.STRING, None, f"Size at which {part}_LOG is rotated, such as `10 Mb`; 0 for never, unset is MAX_DEFAULT_LOG.", subsystem=part, read_by="runtime.log_settings"),
         _k(f"MAX_NUM_{part}_LOG", KnobType.INTEGER, "2", f"Number of rotated files of {part}_LOG that are kept.", subsystem=part, low=0, high=1000, read_by="runtime.log_settings"),
     )),
-    *(row for daemon, what, why in (("SHADOW", "the shadows", _NO_SHADOWS), ("MASTER", "the master", _MASTER_PRINTS), ("<SUBSYS>", "another daemon", _NO_LOG)) for row in (
+    _k("MASTER_DEBUG", KnobType.LIST, None, "Log categories of the master.", subsystem="MASTER", unread=Unread(_ONE_LEVEL, _N)),
+    _k("MASTER_LOG", KnobType.PATH, None, "File, an absolute path, that gets the lines of the master with their times; the master prints them as well, where roost up runs, or to log/master.log with --detach.", subsystem="MASTER", read_by="runtime.log_settings"),
+    _k("MAX_MASTER_LOG", KnobType.STRING, None, "Size at which MASTER_LOG is rotated, such as `10 Mb`; 0 for never, unset is MAX_DEFAULT_LOG.", subsystem="MASTER", read_by="runtime.log_settings"),
+    _k("MAX_NUM_MASTER_LOG", KnobType.INTEGER, "2", "Number of rotated files of MASTER_LOG that are kept.", subsystem="MASTER", low=0, high=1000, read_by="runtime.log_settings"),
+    *(row for daemon, what, why in (("SHADOW", "the shadows", _NO_SHADOWS), ("<SUBSYS>", "another daemon", _NO_LOG)) for row in (
         _k(f"{daemon}_DEBUG", KnobType.LIST, None, f"Log categories of {what}.", unread=Unread(why, _N)),
         _k(f"MAX_NUM_{daemon}_LOG", KnobType.INTEGER, "1", f"Number of rotated log files kept of {what}.", low=0, unread=Unread(why, _N)),
         _k(f"MAX_{daemon}_LOG", KnobType.STRING, None, f"Size at which the log file of {what} is rotated.", unread=Unread(why, _N)),
