@@ -76,12 +76,19 @@ def test_an_array_has_a_file_for_each_task(desk: Desk) -> None:
     number = done.out.partition(".")[0]
     assert done.out == f"{number}.1-10:4\n"
     assert {each.name for each in desk.home.glob("arr.*")} == {f"arr.{number}.{task}.{ME}" for task in (1, 5, 9)}
+    failed = desk(
+        "qsub", "-terse", "-sync", "y", "-t", "1-3", "-o", "/dev/null", "-j", "y", text="exit $SGE_TASK_ID", status=1
+    )
+    job = failed.out.partition(".")[0]
+    # Of which task they come first, depends on when they end.
+    told = [f"Job {job}.{task} exited with exit code {task}." for task in (1, 2, 3)]
+    assert sorted(failed.err.splitlines()) == told
     one = desk("qsub", "-sync", "y", "-cwd", "-t", "5", text="true\n")
     assert one.out == (
-        f'Your job-array {int(number) + 1}.5-5:1 ("STDIN") has been submitted\n'
-        f"Job {int(number) + 1}.5 exited with exit code 0.\n"
+        f'Your job-array {int(job) + 1}.5-5:1 ("STDIN") has been submitted\n'
+        f"Job {int(job) + 1}.5 exited with exit code 0.\n"
     )
-    assert (desk.pool.work / f"STDIN.o{int(number) + 1}.5").exists()
+    assert (desk.pool.work / f"STDIN.o{int(job) + 1}.5").exists()
 
 
 def test_stronger_places_win_and_lists_are_put_together(desk: Desk) -> None:

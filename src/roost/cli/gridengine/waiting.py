@@ -24,7 +24,7 @@ _SHOWN: Final = ("ClusterId", "ProcId", "JobStatus", "ExitCode", "ExitBySignal",
 
 def wait_for(pool: Pool, number: int, tasks: tuple[int, int, int] | None, *, is_terse: bool) -> int:
     """Wait; the exit status is that of the first task that did not end with 0."""
-    pause_s, told, status = _FIRST_S, set[int](), 0
+    pause_s, told = _FIRST_S, dict[int, int]()
     before: set[int] | None = None
     while True:
         waiting = pool.ask(queue.Query(jobs=(str(number),), projection=_SHOWN))
@@ -34,11 +34,10 @@ def wait_for(pool: Pool, number: int, tasks: tuple[int, int, int] | None, *, is_
         for row in sorted(rows, key=lambda row: int(row["ProcId"])):
             proc = int(row["ProcId"])
             if proc not in told and proc not in left:
-                told.add(proc)
                 name = f"{number}.{tasks[0] + proc * tasks[2]}" if tasks else f"{number}"
-                status = status or _tell(name, row, is_terse=is_terse)
+                told[proc] = _tell(name, row, is_terse=is_terse)
         if not left:
-            return status
+            return next((status for _, status in sorted(told.items()) if status), 0)
         time.sleep(pause_s)
         pause_s = min(_LONGEST_S, pause_s * 1.5)
 
