@@ -154,3 +154,8 @@ def test_a_job_runs_by_its_ad(one_place: Place) -> None:
 
     run(work())
     assert (box / STDOUT).read_text().splitlines() == [str(box), "zero one", "hello world", "6"]
+
+
+def test_a_job_of_qsub_decides_itself_how_many_threads_it_starts() -> None:
+    found = job_environment(ClassAd({"Iwd": "/home/u", "CellJobName": "omp", "CellScript": "true\n"}), _place())
+    assert not {*THREADS, "BATCH_SYSTEM"} & found.keys()

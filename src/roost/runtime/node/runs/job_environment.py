@@ -3,7 +3,7 @@
 Variables come in layers, each going before what came earlier under the same name: what the daemon's own environment
 lends (JOB_INHERITS_STARTER_ENVIRONMENT), what the administrator gives every job (STARTER_JOB_ENVIRONMENT), what the job
 asks for, and what Roost says: where the job is, which slot it has, how many cores, which units of custom resources. Of
-the last, the numbers of threads and BATCH_SYSTEM give way to what came earlier.
+the last, the numbers of threads and BATCH_SYSTEM give way to what came earlier; jobs of `qsub` get neither.
 
 With USER_JOB_WRAPPER the wrapper is the program, and the job's program with its arguments is what it is to execute.
 
@@ -87,12 +87,15 @@ class Program:
 def job_environment(job_ad: ClassAd, place: JobPlace) -> dict[str, str]:
     """The environment of a job. Raises CommandLineError if its ad has none that can be read."""
     environment = _begun_environment(place)
-    environment["BATCH_SYSTEM"] = "HTCondor"
+    # Jobs of `qsub` decide themselves how many threads they start; a number from elsewhere would slow them down.
+    threads = () if is_cell_job(job_ad) else place.threads
+    if not is_cell_job(job_ad):
+        environment["BATCH_SYSTEM"] = "HTCondor"
     if place.tmpdir is not None and environment["PATH"] == os.defpath:
         environment["PATH"] = f"{place.tmpdir}:{PATH}"
     environment.update(place.submitted or {})
     environment.update(environment_of(job_ad))
-    environment.update({name: str(max(1, place.cpus)) for name in place.threads if not environment.get(name)})
+    environment.update({name: str(max(1, place.cpus)) for name in threads if not environment.get(name)})
     environment.update(_said_environment(place, job_ad))
     return {name: value for name, value in environment.items() if name and "\0" not in name + value}
 
