@@ -144,22 +144,19 @@ def read_description(
 ) -> Submission:
     """Read a submit description from a file, or ``-`` for standard input. Raises CommandError."""
     from roost.runtime.queue.submit_host import SystemSubmitHost
-    from roost.schedd.submit import read_submission
+    from roost.schedd.submit import SubmitContext, read_submission
 
     try:
         text = _description_text(file)
     except OSError as error:
         raise CommandError(f"{file}: {error.strerror}") from None
-    return read_submission(
-        text,
-        file="<stdin>" if file == "-" else file,
+    context = SubmitContext(
         host=SystemSubmitHost(),
         now=time.time(),
         owner=user_name(),
         uid_domain=uid_domain,
         config=config,
-        arguments=arguments,
-        append=append,
-        queue=queue,
         look_at_files=look_at_files,
     )
+    name = "<stdin>" if file == "-" else file
+    return read_submission(text, name, context, arguments=arguments, append=append, queue=queue)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from roost.config import CommandResult
-from roost.schedd.submit import ClusterPlan, MemorySubmitHost, Submission, read_submission
+from roost.config import CommandResult, Config
+from roost.schedd.submit import ClusterPlan, MemorySubmitHost, Submission, SubmitContext, read_submission
 
 NOW = 1_700_000_000
 
@@ -30,17 +30,24 @@ def machine() -> MemorySubmitHost:
     )
 
 
-def submitted(text: str, host: MemorySubmitHost | None = None, **options: object) -> Submission:
+def submitted(
+    text: str,
+    host: MemorySubmitHost | None = None,
+    *,
+    config: Config | None = None,
+    look_at_files: bool = True,
+    **options: object,
+) -> Submission:
     """What a description comes to on that machine."""
-    return read_submission(
-        text,
-        file="test.sub",
+    context = SubmitContext(
         host=host or machine(),
         now=NOW,
         owner="me",
         uid_domain="example.org",
-        **options,  # type: ignore[arg-type]
+        config=config,
+        look_at_files=look_at_files,
     )
+    return read_submission(text, "test.sub", context, **options)  # type: ignore[arg-type]
 
 
 def plan(text: str, **options: object) -> ClusterPlan:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from roost.runtime.queue.submit_host import SystemSubmitHost
-from roost.schedd.submit import FileKind, MemorySubmitHost, SubmitHost, read_submission
+from roost.schedd.submit import FileKind, MemorySubmitHost, SubmitContext, SubmitHost, read_submission
 
 
 @pytest.fixture(params=["real", "memory"])
@@ -63,9 +63,8 @@ def test_the_real_machine_runs_commands_where_the_user_is(tmp_path: Path) -> Non
 def test_a_description_on_the_real_machine(tmp_path: Path) -> None:
     (tmp_path / "items").write_text("a\nb\n")
     text = "executable = /bin/sh\narguments = $(Item)\nqueue from items\nqueue from ls |\n"
-    found = read_submission(
-        text, file="x.sub", host=SystemSubmitHost(str(tmp_path)), now=0, owner="me", uid_domain="here"
-    )
+    context = SubmitContext(host=SystemSubmitHost(str(tmp_path)), now=0, owner="me", uid_domain="here")
+    found = read_submission(text, "x.sub", context)
     assert not found.findings
     assert [ad["Args"] for plan in found.clusters for ad in plan.ads()] == ["a", "b", "items"]
     assert found.clusters[0].common["Iwd"] == str(tmp_path)

@@ -313,6 +313,13 @@ def test_a_site_may_have_missing_files_refused() -> None:
     assert [one.code for one in submitted(text, config=strict).errors] == ["submit-file-missing"]
 
 
+def test_a_job_that_transfers_no_files_names_the_sites_shared_file_system() -> None:
+    config = load_text("FILESYSTEM_DOMAIN = physics.example.edu\n", MemoryHost())
+    text = "executable = /bin/sleep\nshould_transfer_files = no\nqueue\n"
+    assert plan(text, config=config).common["FileSystemDomain"] == "physics.example.edu"
+    assert plan(text).common["FileSystemDomain"] == "example.org"
+
+
 def test_files_need_not_be_there_where_nobody_looks() -> None:
     assert plan("executable = nope\ninput = nope\nqueue\n", look_at_files=False).count == 1
 

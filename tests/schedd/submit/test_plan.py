@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from roost.classad import ClassAd
-from roost.schedd.submit import ClusterPlan, PlanError, fill, read_submission
+from roost.schedd.submit import ClusterPlan, PlanError, SubmitContext, fill, read_submission
 from roost.schedd.submit.batch import Batch
 from roost.schedd.submit.batch_data import cell_to_data
 from roost.schedd.submit.sections import section_named
@@ -316,7 +316,9 @@ def test_who_submits_from_elsewhere_is_told_where_the_program_is() -> None:
         host = machine()
         host.cwd = "/home"
         text = f"executable = {program}\nqueue\n"
-        found = read_submission(text, file="me/test.sub", host=host, now=1, owner="me", uid_domain="example.org")
+        found = read_submission(
+            text, "me/test.sub", SubmitContext(host=host, now=1, owner="me", uid_domain="example.org")
+        )
         (error,) = found.errors
         return error.remedy
 

@@ -126,17 +126,12 @@ def _description(asked: Asked, streams: Streams) -> str:
 
 def _read(text: str) -> ClusterPlan:
     from roost.runtime.queue.submit_host import SystemSubmitHost
-    from roost.schedd.submit import read_submission
+    from roost.schedd.submit import SubmitContext, read_submission
 
-    found = read_submission(
-        text,
-        file="qsub",
-        host=SystemSubmitHost(),
-        now=time.time(),
-        owner=user_name(),
-        uid_domain="",
-        look_at_files=False,
+    context = SubmitContext(
+        host=SystemSubmitHost(), now=time.time(), owner=user_name(), uid_domain="", look_at_files=False
     )
+    found = read_submission(text, "qsub", context)
     for each in found.errors:
         raise rejected(f"{each.message}")
     return found.clusters[0]

@@ -13,7 +13,7 @@ from roost.config.not_text import joined
 from roost.runtime.identity import user_name
 from roost.runtime.queue.descriptions import SPOOLED, pool_config
 from roost.runtime.queue.submit_host import SystemSubmitHost
-from roost.schedd.submit import ClusterPlan, Submission, fill, read_submission
+from roost.schedd.submit import ClusterPlan, Submission, SubmitContext, fill, read_submission
 from roost.wire.requests import queue
 
 if TYPE_CHECKING:
@@ -27,17 +27,15 @@ def plan(
 ) -> Submission:
     """What a description comes to. Raises HTCondorException."""
     method = "" if "MY.JobSubmitMethod" in description else f"MY.JobSubmitMethod = {description.getSubmitMethod()}\n"
-    found = read_submission(
-        f"{description._text()}{method}queue\n",
-        file="<Submit>",
+    context = SubmitContext(
         host=SystemSubmitHost(),
         now=time.time() if now is None else now,
         owner=user_name() if pool is None else pool.user,
         uid_domain="" if pool is None else str(pool.contact.get("uid_domain", "")),
         config=None if pool is None else pool_config(pool.home, pool.contact),
-        arguments=(SPOOLED,) if spool else (),
-        items=items,
     )
+    text = f"{description._text()}{method}queue\n"
+    found = read_submission(text, "<Submit>", context, arguments=(SPOOLED,) if spool else (), items=items)
     if found.errors:
         raise HTCondorException(joined(found.errors, found.dropped))
     if not found.count:

@@ -19,7 +19,7 @@ from roost.config.host import CommandResult
 from roost.config.not_text import joined
 from roost.lab.machines import LabError
 from roost.model.cell_requests import ASKED
-from roost.schedd.submit import FileKind, read_submission
+from roost.schedd.submit import FileKind, SubmitContext, read_submission
 
 #: What is said of a job that asks for something of a cell.
 NO_CELLS: Final = "{} asks for something of a Grid Engine cell, and the pool has none; leave it out, or name a cell"
@@ -96,18 +96,10 @@ def clusters_of(
 
     Raises LabError with all that is wrong with the file.
     """
-    found = read_submission(
-        text,
-        file=file,
-        host=_Folder(Path(file).parent),
-        now=0.0,
-        owner=owner,
-        uid_domain="sim",
-        config=config,
-        look_at_files=False,
-        arguments=arguments,
-        append=append,
+    context = SubmitContext(
+        host=_Folder(Path(file).parent), now=0.0, owner=owner, uid_domain="sim", config=config, look_at_files=False
     )
+    found = read_submission(text, file, context, arguments=arguments, append=append)
     if found.errors:
         raise LabError(joined(found.errors, found.dropped))
     if any(plan.max_materialize is not None or plan.max_idle is not None for plan in found.clusters):

@@ -17,7 +17,7 @@ from roost.dag.states import NodeState
 from roost.runtime.files.bounded_text import bounded_text
 from roost.runtime.queue.submit_host import SystemSubmitHost
 from roost.runtime.workflow.description import SubmitOptions, inner_description
-from roost.schedd.submit import Submission, read_submission
+from roost.schedd.submit import Submission, SubmitContext, read_submission
 
 
 class BadNode(Exception):
@@ -46,12 +46,14 @@ class Submitter:
         text, file = self._text(node, directory)
         found = read_submission(
             text,
-            file=file,
-            host=SystemSubmitHost(str(directory)),
-            now=now,
-            owner=self.owner,
-            uid_domain=self.uid_domain,
-            config=self.config,
+            file,
+            SubmitContext(
+                host=SystemSubmitHost(str(directory)),
+                now=now,
+                owner=self.owner,
+                uid_domain=self.uid_domain,
+                config=self.config,
+            ),
             arguments=tuple(self.lines_before(run, node, retry)),
             append=tuple(self.lines_after(run, node)),
         )

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from roost.schedd.submit.diagnostics import CODES, SubmitCode
     from roost.schedd.submit.host import FileKind, MemorySubmitHost, SubmitHost
     from roost.schedd.submit.plan import ClusterPlan, PlanError, fill
-    from roost.schedd.submit.submission import Submission, listing, read_submission
+    from roost.schedd.submit.submission import Submission, SubmitContext, listing, read_submission
 
 __getattr__ = late(
     __name__,
@@ -27,7 +27,7 @@ __getattr__ = late(
         "diagnostics": ("CODES", "SubmitCode"),
         "host": ("FileKind", "MemorySubmitHost", "SubmitHost"),
         "plan": ("ClusterPlan", "PlanError", "fill"),
-        "submission": ("Submission", "listing", "read_submission"),
+        "submission": ("Submission", "SubmitContext", "listing", "read_submission"),
     },
 )
 
@@ -40,6 +40,7 @@ __all__ = [
     "PlanError",
     "Submission",
     "SubmitCode",
+    "SubmitContext",
     "SubmitHost",
     "fill",
     "listing",

@@ -1,7 +1,8 @@
 """Reading a submit description: text in, plans of clusters out, with everything that is wrong.
 
-    >>> found = read_submission("executable = /bin/sleep\\narguments = $(Process)\\nqueue 3\\n", file="x.sub",
-    ...                         host=MemorySubmitHost(files={"/bin/sleep": ""}), now=0, owner="me", uid_domain="here")
+    >>> found = read_submission("executable = /bin/sleep\\narguments = $(Process)\\nqueue 3\\n", "x.sub",
+    ...                         SubmitContext(host=MemorySubmitHost(files={"/bin/sleep": ""}), now=0, owner="me",
+    ...                                       uid_domain="here"))
     >>> [plan.differences(2) for plan in found.clusters]
     [{'Args': '2'}]
 
@@ -66,68 +67,56 @@ class Submission:
         return sum(plan.count for plan in self.clusters)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SubmitContext:
+    """Where, when and for whom a description is read."""
+
+    host: SubmitHost
+    #: Epoch s.
+    now: float
+    owner: str
+    uid_domain: str
+    #: Gives defaults and site policy.
+    config: Config | None = None
+    #: False: files need not be there.
+    look_at_files: bool = True
+
+
 def read_submission(
     text: str,
-    *,
     file: str,
-    host: SubmitHost,
-    now: float,
-    owner: str,
-    uid_domain: str,
-    config: Config | None = None,
-    filesystem_domain: str | None = None,
+    context: SubmitContext,
+    *,
     arguments: tuple[str, ...] = (),
     append: tuple[str, ...] = (),
     queue: str | None = None,
     items: QueueItems | None = None,
-    look_at_files: bool = True,
 ) -> Submission:
     """Read a description.
 
     `arguments` are ``name=value`` words of the command line, which count as lines before the file; `append` are lines
     that precede every queue statement; `queue` is what stands behind ``queue`` for a description without such a
     statement; `items` what the queue statement means, whatever stands there: programs may hand over items of their own.
-    `look_at_files` False: files need not be there. `config` gives defaults and site policy.
     """
-    return _Reader(
-        text=text,
-        file=file,
-        host=host,
-        now=now,
-        config=config,
-        arguments=arguments,
-        append=append,
-        queue=queue,
-        given=items,
-        looks=look_at_files,
-        owner=owner,
-        uid_domain=uid_domain,
-        filesystem_domain=filesystem_domain or uid_domain,
-    ).submission()
+    return _Reader(text, file, context, arguments, append, queue, items).submission()
 
 
-@dataclass(slots=True, kw_only=True)
+@dataclass(slots=True)
 class _Reader:
     text: str
     file: str
-    host: SubmitHost
-    now: float
-    config: Config | None
+    context: SubmitContext
     arguments: tuple[str, ...]
     append: tuple[str, ...]
     queue: str | None
     given: QueueItems | None
-    looks: bool
-    owner: str
-    uid_domain: str
-    filesystem_domain: str
 
     def submission(self) -> Submission:
         findings = Findings()
         binary = nature(self.text)
         if binary:
             return self._no_description(findings, binary)
-        language = LanguageHost(host=self.host, now=self.now)
+        language = LanguageHost(host=self.context.host, now=self.context.now)
         built_in = self._built_in()
         script = Script(host=language, subsystem=_SUBSYSTEM, built_in=built_in)
         if self.arguments:
@@ -137,16 +126,16 @@ class _Reader:
         findings.take(script.log)
         plan_host = PlanHost(
             variables=dict(language.host.environment()),
-            seed=self.host.random_integer(0, 2**31 - 1),
-            now=float(self.now),
+            seed=self.context.host.random_integer(0, 2**31 - 1),
+            now=float(self.context.now),
         )
         planner = Planner(
-            host=self.host,
+            host=self.context.host,
             plan_host=plan_host,
             defaults=self._defaults(findings),
             built_in=built_in,
             findings=findings,
-            looks=self.looks,
+            looks=self.context.look_at_files,
             strict=self._knob("SUBMIT_SKIP_FILECHECKS", "True").lower() in ("false", "f", "no", "n", "0"),
         )
         clusters, used = self._clusters(script, planner, language, findings)
@@ -264,10 +253,10 @@ class _Reader:
     # -- what is there without a description
 
     def _built_in(self) -> dict[str, str]:
-        year, month, day = self.host.local_date(self.now)
+        year, month, day = self.context.host.local_date(self.context.now)
         found = {
             "submit_file": self.file,
-            "submit_time": str(int(self.now)),
+            "submit_time": str(int(self.context.now)),
             "year": f"{year}",
             "month": f"{month:02}",
             "day": f"{day:02}",
@@ -280,10 +269,10 @@ class _Reader:
         return found
 
     def _knob(self, name: str, default: str = "") -> str:
-        if self.config is None:
+        if self.context.config is None:
             return default
         try:
-            return self.config.get(name, subsys=_SUBSYSTEM) or default
+            return self.context.config.get(name, subsys=_SUBSYSTEM) or default
         except ConfigError:
             return default
 
@@ -291,11 +280,11 @@ class _Reader:
         plain = Defaults(owner="", uid_domain="", filesystem_domain="", cwd="", now=0)
         built_in = self._built_in()
         return Defaults(
-            owner=self.owner,
-            uid_domain=self.uid_domain,
-            filesystem_domain=self.filesystem_domain,
-            cwd=self.host.cwd,
-            now=int(self.now),
+            owner=self.context.owner,
+            uid_domain=self.context.uid_domain,
+            filesystem_domain=self._knob("FILESYSTEM_DOMAIN", self.context.uid_domain),
+            cwd=self.context.host.cwd,
+            now=int(self.context.now),
             arch=built_in["arch"],
             opsys=built_in["opsys"],
             request_cpus=self._knob("JOB_DEFAULT_REQUESTCPUS", plain.request_cpus),
@@ -309,14 +298,14 @@ class _Reader:
             should_transfer=self._knob("SUBMIT_DEFAULT_SHOULD_TRANSFER_FILES", plain.should_transfer),
             nice_group=self._knob("NICE_USER_ACCOUNTING_GROUP_NAME", plain.nice_group),
             attributes=tuple(self._attributes()),
-            inherited=dict(self.host.environment()),
+            inherited=dict(self.context.host.environment()),
         )
 
     def _number(self, knob: str, default: int, findings: Findings) -> int:
-        if self.config is None:
+        if self.context.config is None:
             return default
         try:
-            return self.config.get_int(knob, default, subsys=_SUBSYSTEM)
+            return self.context.config.get_int(knob, default, subsys=_SUBSYSTEM)
         except (ConfigError, ExpressionProblem) as problem:
             findings.report(SubmitCode.INTEGER, f"{knob} of the configuration: {problem}", Span("<configuration>"))
             return default
@@ -392,4 +381,4 @@ def listing(submission: Submission, *, schedd: str = "submit", cluster: int = 1)
             yield format_ad(ad, Form.OLD)
 
 
-__all__ = ["ClusterPlan", "Submission", "listing", "read_submission"]
+__all__ = ["ClusterPlan", "Submission", "SubmitContext", "listing", "read_submission"]

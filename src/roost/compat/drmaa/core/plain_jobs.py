@@ -23,7 +23,7 @@ from roost.model.command_line import environment_to_raw, join_raw
 from roost.runtime.identity import host_name
 from roost.runtime.queue.descriptions import pool_config
 from roost.runtime.queue.submit_host import SystemSubmitHost
-from roost.schedd.submit import read_submission
+from roost.schedd.submit import SubmitContext, read_submission
 
 if TYPE_CHECKING:
     from roost.compat.drmaa.core.pool import SessionPool
@@ -39,15 +39,14 @@ def plan(
     template: at.Template, tasks: tuple[int, int, int] | None, pool: SessionPool, warn: Callable[[str], None]
 ) -> ClusterPlan:
     """The plan of a template's jobs; `tasks`: first, last and step of bulk jobs. Raises DrmaaError."""
-    found = read_submission(
-        _description(template, tasks),
-        file="the job template",
+    context = SubmitContext(
         host=SystemSubmitHost(),
         now=time.time(),
         owner=pool.user,
         uid_domain=str(pool.contact.get("uid_domain", "")),
         config=pool_config(pool.home, pool.contact),
     )
+    found = read_submission(_description(template, tasks), "the job template", context)
     if found.errors:
         raise DrmaaError(Code.DENIED_BY_DRM, "; ".join(each.message for each in found.errors))
     for finding in found.findings:
