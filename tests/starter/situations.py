@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from roost.model import starter_events as ev
-from roost.model.starter import HookPoint, ScriptPoint, StarterTimer
+from roost.model.starter import HookPoint, Method, ScriptPoint, StarterTimer
 from roost.starter import states as at
 from roost.starter.policy_inputs import StarterPolicy
 from roost.starter.states import Pair
@@ -119,6 +119,7 @@ EVENTS: Final[Mapping[str, ev.StarterEvent]] = {
     "JobEnded 85": SAVED,
     "SoftKillFailed": ev.SoftKillFailed(run=1),
     "UsageSampled": ev.UsageSampled(run=1, usage=usage()),
+    "MethodEnded": ev.MethodEnded(method=Method.SUSPEND),
     "CheckpointTransferred": ev.CheckpointTransferred(run=1),
     "CheckpointFailed": ev.CheckpointFailed(run=1, text="no space"),
     "OutputTransferred": ev.OutputTransferred(),

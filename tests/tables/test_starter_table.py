@@ -40,6 +40,7 @@ from tests.starter.situations import (
     full,
     full_policy,
 )
+from tests.starter.test_checkpoints import running as migrating
 
 GRID: Final = """
 Preparing/Sandbox
@@ -217,6 +218,7 @@ IMPOSSIBLE_THROUGH: Final = {
     "JobEnded": at.DEFERRED,
     "SoftKillFailed": at.DEFERRED,
     "UsageSampled": at.DEFERRED,
+    "MethodEnded": at.DEFERRED,
     "CheckpointTransferred": at.DEFERRED,
     "CheckpointFailed": at.DEFERRED,
     "OutputTransferred": at.EXIT_HOOK,
@@ -314,6 +316,7 @@ OTHERS: Final[dict[int, Callable[[], Hand]]] = {
     15: after(5, SOFT, JobNotStarted(run=1, text="")),
     61: lambda: full(DeferralTime=int(START) - 1).feed(*PREPARATION[:5]),
     42: lambda: after(6, ENDED, HARD)().wait(24),
+    62: lambda: migrating().feed(SuspendOrdered()),
 }
 
 
@@ -341,7 +344,7 @@ def test_numbers_ascend_within_a_pair_so_that_their_order_is_that_of_evaluation(
     for rows in ROWS.values():
         numbers = [row.number for row in rows]
         assert numbers == sorted(set(numbers))
-    assert sorted({row.number for row in TRANSITIONS}) == list(range(1, 62))
+    assert sorted({row.number for row in TRANSITIONS}) == list(range(1, 63))
 
 
 def test_once_a_job_is_being_got_rid_of_there_is_no_way_back() -> None:

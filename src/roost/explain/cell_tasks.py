@@ -25,7 +25,7 @@ SHOWN: Final = (
     "JobCurrentStartExecutingDate", "NumJobStarts", "HoldReasonCode", "HoldReason", "JobPrio",
     "RemoteHost", cell.NAME, cell.TASKS, cell.TASK, cell.HELD, cell.NOT_BEFORE, cell.PROJECT,
     cell.RESOURCES, cell.SOFT_RESOURCES, cell.QUEUES, cell.SOFT_QUEUES, "JobBatchName", cell.PREDECESSORS,
-    cell.PREDECESSORS_ASKED, cell.RERUN, cell.PARALLEL, cell.MASTER_QUEUES, cell.DEADLINE,
+    cell.PREDECESSORS_ASKED, cell.RERUN, cell.CHECKPOINT, cell.PARALLEL, cell.MASTER_QUEUES, cell.DEADLINE,
     cell.ARRAY_PREDECESSORS, cell.ARRAY_PREDECESSORS_ASKED,
 )  # fmt: skip
 _INSTANCE: Final = re.compile(r'Instance\s*=\s*"((?:[^"\\]|\\.)*)"', re.IGNORECASE)

@@ -17,8 +17,13 @@ SOFT_QUEUES: Final = "CellSoftQueues"
 PROJECT: Final = "CellProject"
 PARALLEL: Final = "CellParallel"
 MASTER_QUEUES: Final = "CellMasterQueues"
+CHECKPOINT: Final = "CellCheckpoint"
+#: `-c`: some of the letters n, s, m and x, or a time.
+CHECKPOINT_WHEN: Final = "CellCheckpointWhen"
 #: All of them.
-ASKED: Final = (RESOURCES, SOFT_RESOURCES, QUEUES, SOFT_QUEUES, PROJECT, PARALLEL, MASTER_QUEUES)
+ASKED: Final = (
+    RESOURCES, SOFT_RESOURCES, QUEUES, SOFT_QUEUES, PROJECT, PARALLEL, MASTER_QUEUES, CHECKPOINT, CHECKPOINT_WHEN,
+)  # fmt: skip
 #: What a job got of the cell, an ad, in the job's ad and in that of its slot; see `roost.gridengine.pool.tasks`.
 TASK: Final = "CellTask"
 
@@ -60,6 +65,10 @@ NO_INPUT: Final = "CellNoInput"
 NEXT_ON_MACHINE: Final = "the run has a slot for it, and its machine starts one job after another: it is next"
 #: RemoveReason of an immediate job that could not start.
 NOT_IMMEDIATE: Final = "the job was to start immediately, and could not be scheduled"
+#: The process of an earlier run that commands of the checkpointing interface have saved; the machine says so.
+CHECKPOINTED: Final = "CellCheckpointed"
+#: `-notify`, TRUE: the job is warned by a signal before it is suspended or ended.
+NOTIFY: Final = "CellNotify"
 #: `-r`: y or n
 RERUN: Final = "CellRerun"
 #: `-a`: not before this instant, epoch s.

@@ -6,8 +6,12 @@ The queue resolves it (`roost.gridengine.pool.context`) and sends it with the or
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Final
 
 from roost.base.records import dataclass, field
+
+#: The name of the one cell of a pool.
+CELL: Final = "default"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,6 +32,36 @@ class ParallelContext:
     stop: str = ""
     #: Slave tasks are started by `qrsh -inherit`, and only so.
     controls_slaves: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckpointContext:
+    """The checkpointing interface of a job."""
+
+    name: str
+    interface: str
+    #: Lines for a shell; "" for none.
+    command: str = ""
+    migrate: str = ""
+    restart: str = ""
+    clean: str = ""
+    directory: str = "/tmp"
+    #: The signal that asks a job for a checkpoint; "" for none.
+    signal: str = ""
+    #: When: s with the machine taken away, m and each interval, x when suspended, r with a machine that is lost.
+    when: str = ""
+    #: Time between two checkpoints, s; None for no such.
+    interval_s: float | None = None
+
+    @property
+    def has_commands(self) -> bool:
+        """Whether the interface works by its commands, and not by the signal alone."""
+        return self.interface.casefold() not in ("userdefined", "transparent")
+
+    @property
+    def restarts_by_command(self) -> bool:
+        """Whether `restart` takes the place of a job that was saved."""
+        return self.has_commands and self.interface.casefold() != "application-level"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,6 +98,19 @@ class QueueContext:
     #: A job that exits with 99 is not tried again, and one that exits with 100 is not held (`qmaster_params`).
     forbids_reschedule: bool = False
     forbids_error: bool = False
+    #: Of a job of `qsub -ckpt`; None for any other.
+    checkpoint: CheckpointContext | None = field(default=None, metadata={"added": True})
+    #: SGE_ROOT of the queue's machine.
+    sge_root: str = field(default="", metadata={"added": True})
+    #: How jobs are suspended, continued and ended: a command, the name or number of a signal, or "" for SIGSTOP,
+    #: SIGCONT and SIGKILL.
+    suspend_method: str = field(default="", metadata={"added": True})
+    resume_method: str = field(default="", metadata={"added": True})
+    terminate_method: str = field(default="", metadata={"added": True})
+    #: How long before it is suspended or ended a job of `qsub -notify` is warned, s, and by which signals; "" for none.
+    notify_s: float = field(default=60.0, metadata={"added": True})
+    notify_suspend: str = field(default="SIGUSR1", metadata={"added": True})
+    notify_terminate: str = field(default="SIGUSR2", metadata={"added": True})
 
     @property
     def instance(self) -> str:

@@ -141,7 +141,20 @@ class ScriptPoint(StrEnum):
     #: Of the parallel environment: after the prolog, and before the epilog.
     PE_START = "pe_start"
     PE_STOP = "pe_stop"
+    #: Of the job's checkpointing interface: what it saved is no longer needed.
+    CLEAN = "clean_command"
     EPILOG = "epilog"
+
+
+class Method(StrEnum):
+    """What is run to act upon a job's processes; the words are attributes of queues and checkpointing interfaces."""
+
+    SUSPEND = "suspend_method"
+    RESUME = "resume_method"
+    TERMINATE = "terminate_method"
+    #: Of the job's checkpointing interface.
+    CHECKPOINT = "ckpt_command"
+    MIGRATE = "migr_command"
 
 
 class Doing(StrEnum):
@@ -169,6 +182,8 @@ class StarterTimer(StrEnum):
     DEFERRAL = "deferral"
     SOFT_LIMIT = "soft limit"
     HARD_LIMIT = "hard limit"
+    METHOD = "method"
+    CHECKPOINT = "checkpoint"
 
 
 class Output(StrEnum):

@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 from roost.base.records import dataclass
 from roost.classad import ClassAd
-from roost.model.starter import Cause, Doing, ExitReport, HookPoint, Output, ScriptPoint, StarterTimer
+from roost.model.starter import Cause, Doing, ExitReport, HookPoint, Method, Output, ScriptPoint, StarterTimer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,6 +42,17 @@ class RunScript:
     command: str
     #: How the job's program ended: its code, or 128 and the signal; None before its end.
     job_status: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunMethod:
+    """Act upon the job's processes as its queue instance wants it; the result is `MethodEnded`."""
+
+    method: Method
+    #: The signal that all processes of the job get; or a line for a shell that runs as the job's user.
+    command: str
+    #: How long it may take, s.
+    timeout_s: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,6 +88,8 @@ class SignalJob:
     #: ``SIGTERM``.
     signal: str
     all: bool = False
+    #: From now on the job counts as suspended: it will be stopped in a moment.
+    suspends: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -178,6 +191,7 @@ StarterEffect: TypeAlias = (
     MakeSandbox
     | RunHook
     | RunScript
+    | RunMethod
     | TransferInput
     | StartJob
     | SuspendProcesses

@@ -11,7 +11,7 @@ from typing import TypeAlias
 
 from roost.base.records import dataclass, field
 from roost.classad import ClassAd
-from roost.model.starter import Cause, HookPoint, ScriptPoint, StarterHold, StarterTimer, Usage
+from roost.model.starter import Cause, HookPoint, Method, ScriptPoint, StarterHold, StarterTimer, Usage
 
 # -- orders ------------------------------------------------------------------------------------------------
 
@@ -96,6 +96,15 @@ class ScriptEnded:
     status: int | None = 0
     #: What ran before the job could print to the job's output, which is kept.
     printed: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MethodEnded:
+    """A method of the queue instance has ended."""
+
+    method: Method
+    #: What is wrong with how it ended, or that it could not be run; "" for nothing.
+    text: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -224,6 +233,7 @@ StarterEvent: TypeAlias = (
     | HookEnded
     | HookNotRun
     | ScriptEnded
+    | MethodEnded
     | InputTransferred
     | InputFailed
     | JobStarted

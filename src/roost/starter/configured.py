@@ -36,6 +36,7 @@ def configured_policy(config: Config, *, slot: int | None = None, slot_type: int
         update_interval_s=config.get_int("STARTER_UPDATE_INTERVAL", subsys=_STARTER),
         killing_timeout_s=config.get_int("KILLING_TIMEOUT", subsys=_STARTER),
         vm_killing_timeout_s=config.get_int("VM_KILLING_TIMEOUT", 60, subsys=_STARTER),
+        method_timeout_s=config.get_int("STARTER_METHOD_TIMEOUT", subsys=_STARTER),
         hooks=configured_hooks(config),
         prolog=config.get("STARTER_PROLOG", subsys=_STARTER, slot=slot, slot_type=slot_type) or "",
         epilog=config.get("STARTER_EPILOG", subsys=_STARTER, slot=slot, slot_type=slot_type) or "",

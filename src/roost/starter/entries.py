@@ -14,7 +14,6 @@ from roost.classad import ClassAd
 from roost.model.starter import Doing, Ending, ExitReport, HookPoint, OrderedBy, Output, ScriptPoint
 from roost.model.starter_effects import (
     AbortWork,
-    ContinueProcesses,
     KillProcesses,
     Quit,
     RemoveSandbox,
@@ -25,15 +24,16 @@ from roost.model.starter_effects import (
     RunScript,
     SignalJob,
     StartJob,
-    SuspendProcesses,
     TransferCheckpoint,
     TransferInput,
     TransferOutput,
     Warn,
 )
+from roost.starter.checkpoints import migrate, migrates_when_evicted
 from roost.starter.deferral import defer, note_missed
 from roost.starter.endings import EVICTED, weightier
 from roost.starter.hooks import HookProgram
+from roost.starter.methods import begin_termination, continue_processes, ends_as_its_queue_does, stop_processes
 from roost.starter.scripts import queue_script
 from roost.starter.signals import DEFAULT, signal_named, soft_kill_attribute
 from roost.starter.starter_ad import exit_attributes, update_attributes, vacate_attributes
@@ -41,7 +41,7 @@ from roost.starter.starter_state import Deadlines, StarterState
 from roost.starter.states import Stage
 from roost.starter.transfer_plan import moves_files, output_due
 from roost.starter.transitions import Entry
-from roost.starter.vacate_time import vacate_time_s
+from roost.starter.vacate_time import vacate_limit_s
 from roost.starter.work import Work
 
 #: Stages in which the job has no process, so that there is nothing to kill at their end.
@@ -95,7 +95,7 @@ def script_command(work: Work, point: ScriptPoint) -> str:
 #: What is run in a stage, in this order.
 SCRIPTS: Final = {
     Stage.PROLOG: (ScriptPoint.PROLOG, ScriptPoint.PE_START),
-    Stage.EPILOG: (ScriptPoint.PE_STOP, ScriptPoint.EPILOG),
+    Stage.EPILOG: (ScriptPoint.CLEAN, ScriptPoint.PE_STOP, ScriptPoint.EPILOG),
 }
 
 
@@ -124,6 +124,9 @@ def _is_owed(work: Work, point: ScriptPoint) -> bool:
     """What comes after the job is owed to what was begun before it, even if that failed, and to a job that started."""
     state = work.state
     match point:
+        case ScriptPoint.CLEAN:
+            comes_again = state.migrating or ending(work) not in (Ending.EXIT, Ending.REMOVE)
+            return bool(state.run) and not comes_again and time_left(work)
         case ScriptPoint.EPILOG:
             return bool(state.prolog_begun or state.environment_begun or state.run) and time_left(work)
         case ScriptPoint.PE_STOP:
@@ -160,13 +163,13 @@ def suspend(work: Work) -> None:
     """The clock of the job's running time stops."""
     stop_clock(work)
     work.update(frozen=True)
-    work.order(SuspendProcesses())
+    stop_processes(work)
 
 
 def continue_(work: Work) -> None:
     """The clock of the job's running time goes on."""
     work.update(frozen=False, running_since=work.now if work.state.process else None)
-    work.order(ContinueProcesses())
+    continue_processes(work)
 
 
 def sweep(work: Work) -> None:
@@ -199,18 +202,6 @@ def note_eviction(work: Work) -> None:
     work.update(cause=weightier(work.state.cause, EVICTED))
 
 
-def vacate_limit_s(work: Work) -> float | None:
-    """How long the job may take from now on, s; None for no limit."""
-    inputs, state = work.inputs, work.state
-    wanted = inputs.of_job("JobMaxVacateTime")
-    if wanted is None:
-        wanted = inputs.of_job("KillSigTimeout")
-    left = work.retirement_s
-    if left is None:
-        left = max(0.0, state.launch.retirement_s - state.run_time_s(work.now))
-    return vacate_time_s(state.launch.vacate_pledge_s, wanted=wanted, retirement_s=left)
-
-
 def grant_vacate(work: Work) -> None:
     """The vacate timer starts, and a startd that did not order this is told."""
     limit = vacate_limit_s(work)
@@ -220,16 +211,30 @@ def grant_vacate(work: Work) -> None:
 
 def soft_kill(work: Work) -> None:
     """A stopped job could not hear the signal."""
-    if work.state.frozen:
+    if work.state.frozen and not ends_as_its_queue_does(work.state):
         continue_(work)
     signal(work)
     grant_vacate(work)
 
 
 def signal(work: Work) -> None:
-    """The job is asked to end."""
+    """The job is asked to end, or ended as its queue instance ends jobs."""
     work.schedule(hook_until=None)
-    work.order(SignalJob(signal=_soft_signal(work)))
+    if migrates_when_evicted(work.state):
+        if work.state.frozen:
+            continue_(work)
+        migrate(work)
+    elif ends_as_its_queue_does(work.state):
+        begin_termination(work)
+        work.update(frozen=False)
+    else:
+        work.order(SignalJob(signal=_soft_signal(work)))
+
+
+def migrate_away(work: Work) -> None:
+    """The job is sent to another machine instead of being suspended, within the vacate time."""
+    migrate(work)
+    grant_vacate(work)
 
 
 def run_vacate_hook(work: Work) -> None:
@@ -273,8 +278,9 @@ def _soft_signal(work: Work) -> str:
 def hard_kill(work: Work) -> None:
     """All processes, at once; a stopped one needs not go on to die."""
     work.order(KillProcesses())
-    work.update(killed=True, frozen=False)
-    work.schedule(vacate_until=None, kill_again_at=work.now + work.policy.killing_s(work.state.universe))
+    work.update(killed=True, frozen=False, notice=None)
+    kill_again_at = work.now + work.policy.killing_s(work.state.universe)
+    work.schedule(vacate_until=None, method_at=None, kill_again_at=kill_again_at)
     _tell_startd(work)
 
 
@@ -318,6 +324,8 @@ def wind_up(work: Work) -> None:
     finish_until = state.deadlines.finish_until
     deadlines = _NO_DEADLINES if finish_until is None else Deadlines(finish_until=finish_until)
     work.update(process=False, frozen=False, deadlines=deadlines)
+    if work.state.methods or work.state.notice:
+        work.update(methods=(), notice=None)
 
 
 def time_left(work: Work) -> bool:
@@ -427,6 +435,7 @@ ENTRIES: Final[Mapping[Entry, Callable[[Work], None]]] = {
     Entry.SOFT_KILL: soft_kill,
     Entry.RUN_VACATE_HOOK: run_vacate_hook,
     Entry.SIGNAL: signal,
+    Entry.MIGRATE: migrate_away,
     Entry.GRANT_VACATE: grant_vacate,
     Entry.HARD_KILL: hard_kill,
     Entry.ABANDON: abandon,

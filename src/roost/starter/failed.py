@@ -24,6 +24,7 @@ WORDS: Final[Mapping[int, str]] = {
     13: "in pestop",
     14: "before epilog",
     15: "in epilog",
+    24: "migrating",
     25: "rescheduling",
     26: "opening input/output file",
     27: "searching requested shell",
@@ -53,9 +54,11 @@ def failed(state: StarterState) -> int:
         before, within = _SCRIPTS[failure.point]
         return {None: before, AGAIN: 25, AT_FAULT: 30}.get(failure.status, within)
     if state.queue_error:
-        return 11
+        return 11 if state.run else 7
     if state.limit:
         return LIMIT_EXCEEDED
+    if state.migrating and state.cause is not None and state.cause.ending is Ending.EVICT:
+        return 24
     cause = state.cause
     if cause is not None and cause.code == StarterHold.APPLICATION_ERROR and cause.by is OrderedBy.STARTER:
         return 30

@@ -10,6 +10,7 @@ from typing import Final
 
 from roost.classad.syntax import Literal
 from roost.model.starter import HookPoint, OrderedBy
+from roost.starter.checkpoints import migrates_when_suspended
 from roost.starter.deferral import is_deferred, missed
 from roost.starter.entries import hook_program, time_left
 from roost.starter.policy_inputs import EVICT, EXEMPT_UNIVERSES, KILL, WANT_VACATE
@@ -58,6 +59,8 @@ def failure_hook(work: Work) -> Verdict:
 GUARDS: Final[Mapping[Guard, Callable[[Work], Verdict]]] = {
     Guard.WORK_DONE: lambda work: YES if work.state.doing is None else NO,
     Guard.SUSPEND_WANTED: lambda work: YES if work.state.suspend_wanted else NO,
+    Guard.MIGRATES: lambda work: YES if migrates_when_suspended(work.state) else NO,
+    Guard.STAYS: lambda work: NO if migrates_when_suspended(work.state) else YES,
     Guard.UNDEFERRED: lambda work: YES if not is_deferred(work.state.job_ad) else NO,
     Guard.IN_TIME: lambda work: YES if missed(work) is None else NO,
     Guard.TOO_LATE: lambda work: YES if missed(work) is not None else NO,

@@ -3,8 +3,9 @@
 The kernel enforces the limits of single processes (`setrlimit`). What only a starter sees is enforced here, as by Grid
 Engine's execution daemon: run time since the start, suspensions included (h_rt, s_rt), and CPU time and virtual memory
 of all processes (h_cpu, s_cpu, h_vmem, s_vmem) whenever the job is measured. A job is told of a soft limit once, in all
-of its processes: SIGUSR1 for s_rt, SIGXCPU for the others. At a hard limit it is killed, over and over until it is
-gone. To its queue that is the job's own end; ``CellFailed`` is 37.
+of its processes: SIGUSR1 for s_rt, SIGXCPU for the others. At a hard limit it is ended as its queue instance ends jobs
+(`methods`), for which it has the vacate time of the machine, and then killed, over and over until it is gone. To its
+queue that is the job's own end; ``CellFailed`` is 37.
 
 These rules fit no row of the transition table, for they change no state.
 """
@@ -14,6 +15,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from roost.model.starter_effects import KillProcesses, SignalJob, Warn
+from roost.starter.methods import begin_termination, has_last_word
+from roost.starter.vacate_time import vacate_limit_s
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -75,13 +78,18 @@ def tell_soft_limit(work: Work, name: str) -> None:
 
 
 def enforce_limit(work: Work, name: str) -> None:
-    """Kill all processes, and look again later whether they are gone."""
+    """End the job, and kill all processes once it has had its time; look again later whether they are gone."""
     state = work.state
     if not state.limit:
         work.update(limit=name)
         work.order(Warn(about=name, text=f"the job exceeds {limit_text(work.state)} and is killed"))
+        if has_last_word(state):
+            begin_termination(work)
+            limit_s = vacate_limit_s(work)
+            work.schedule(hard_limit_at=None if limit_s is None else work.now + limit_s)
+            return
     work.order(KillProcesses())
-    work.schedule(hard_limit_at=work.now + work.policy.killing_s(state.universe))
+    work.schedule(method_at=None, hard_limit_at=work.now + work.policy.killing_s(state.universe))
 
 
 def limit_text(state: StarterState) -> str:

@@ -64,6 +64,8 @@ class StarterPolicy:
     #: KILLING_TIMEOUT and VM_KILLING_TIMEOUT, s: a hard kill is repeated after it.
     killing_timeout_s: float = 30.0
     vm_killing_timeout_s: float = 60.0
+    #: STARTER_METHOD_TIMEOUT, s.
+    method_timeout_s: float = 300.0
     #: Configured hooks by prefix in capitals.
     hooks: Mapping[str, Mapping[HookPoint, HookProgram]] = field(default_factory=lambda: _NO_HOOKS)
     #: STARTER_JOB_HOOK_KEYWORD and STARTER_DEFAULT_JOB_HOOK_KEYWORD.

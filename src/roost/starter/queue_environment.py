@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Final, NamedTuple
 
 from roost.classad import ClassAd
+from roost.model.cell_requests import CHECKPOINTED
 from roost.model.queue_context import QueueContext
 
 #: PATH of a job whose submission has none, after its TMPDIR.
@@ -69,7 +70,8 @@ def queue_environment(job_ad: ClassAd, context: QueueContext, values: Mapping[st
         "QUEUE": context.queue,
         "HOSTNAME": context.host,
         **_parallel(context),
-        "RESTARTED": "1" if isinstance(starts, int) and starts > 0 else "0",
+        **checkpoint_environment(context),
+        "RESTARTED": _restarted(job_ad, context) if isinstance(starts, int) and starts > 0 else "0",
         "SGE_TASK_ID": task.number,
         "SGE_TASK_FIRST": task.first,
         "SGE_TASK_LAST": task.last,
@@ -78,6 +80,22 @@ def queue_environment(job_ad: ClassAd, context: QueueContext, values: Mapping[st
         "SGE_STDOUT_PATH": values["stdout_path"],
         "SGE_STDERR_PATH": values["stderr_path"],
     }
+
+
+def is_restored(job_ad: ClassAd, context: QueueContext) -> bool:
+    """Whether a job was saved in an earlier run by commands of its checkpointing interface."""
+    interface = context.checkpoint
+    return interface is not None and interface.has_commands and isinstance(job_ad.eval(CHECKPOINTED), int)
+
+
+def _restarted(job_ad: ClassAd, context: QueueContext) -> str:
+    return "2" if is_restored(job_ad, context) else "1"
+
+
+def checkpoint_environment(context: QueueContext) -> dict[str, str]:
+    """What a job is told of its checkpointing interface."""
+    interface = context.checkpoint
+    return {} if interface is None else {"SGE_CKPT_ENV": interface.name, "SGE_CKPT_DIR": interface.directory}
 
 
 def _parallel(context: QueueContext) -> dict[str, str]:

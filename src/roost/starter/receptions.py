@@ -24,10 +24,12 @@ from roost.model.starter import (
 )
 from roost.model.starter_effects import SignalJob, Warn
 from roost.starter import states as at
+from roost.starter.checkpoints import begin_checkpoints, checkpoint_due, note_saved
 from roost.starter.endings import weightier
-from roost.starter.entries import count_checkpoint, shorten_vacate_hook, stop_clock, vacate_limit_s
+from roost.starter.entries import count_checkpoint, shorten_vacate_hook, stop_clock
 from roost.starter.failed import application_cause
 from roost.starter.limits import begin_limits, enforce_limit, look_at_limits, tell_soft_limit
+from roost.starter.methods import method_due, method_ended, unusable_method
 from roost.starter.signals import DEFAULT, signal_named
 from roost.starter.starter_state import ProgramEnd
 from roost.starter.states import EVALUATED, PAIRS, WITH_PROCESS, Pair, State
@@ -46,6 +48,7 @@ from roost.starter.surroundings import (
 from roost.starter.timers import repeat_killing, report_usage, timer_is_due
 from roost.starter.transfer_plan import output_due
 from roost.starter.transitions import On
+from roost.starter.vacate_time import vacate_limit_s
 from roost.starter.work import Work
 
 Handler = Callable[[Work, Any], bool]
@@ -137,6 +140,15 @@ def reconfigured(work: Work, event: ev.Reconfigured) -> bool:
 # -- the job -------------------------------------------------------------------------------------------------
 
 
+def sandbox_made(work: Work, event: ev.SandboxMade) -> bool:
+    """A queue instance whose methods mean nothing starts no job, whichever it is."""
+    unusable = unusable_method(work.state.launch.context)
+    if not unusable:
+        return work_done(work, event)
+    work.update(queue_error=unusable)
+    return fail(work, requeued(StarterVacate.JOB_NOT_STARTED, f"The job could not be started: {unusable}"))
+
+
 def job_started(work: Work, event: ev.JobStarted) -> bool:
     """Reports on its use begin with the first start."""
     state = work.state
@@ -149,6 +161,7 @@ def job_started(work: Work, event: ev.JobStarted) -> bool:
         waited = state.deadlines.deferred_until is not None
         work.schedule(update_at=work.now + (0 if waited else work.policy.initial_update_s), deferred_until=None)
         begin_limits(work)
+    begin_checkpoints(work)
     work.fire(On.STARTED)
     return True
 
@@ -192,6 +205,15 @@ def job_ended(work: Work, event: ev.JobEnded) -> bool:
         starved = held(StarterHold.OUT_OF_RESOURCES, SUBCODE_MEMORY, event.out_of_memory)
         work.update(cause=weightier(work.state.cause, starved))
     work.fire(On.ENDED)
+    return True
+
+
+def method_over(work: Work, event: ev.MethodEnded) -> bool:
+    """One that has saved the job is told to the queue at once."""
+    if not method_ended(work, event):
+        return False
+    if note_saved(work, event):
+        count_checkpoint(work)
     return True
 
 
@@ -279,6 +301,10 @@ def timer_fired(work: Work, event: ev.StarterTimerFired) -> bool:
             tell_soft_limit(work, "s_rt")
         case StarterTimer.HARD_LIMIT:
             enforce_limit(work, work.state.limit or "h_rt")
+        case StarterTimer.METHOD:
+            method_due(work)
+        case StarterTimer.CHECKPOINT:
+            checkpoint_due(work)
         case StarterTimer.FINISH:
             if work.state.pair not in (at.EPILOG, at.FAILURE_HOOK, at.EXIT_HOOK):
                 return False
@@ -343,11 +369,12 @@ RECEPTIONS: Final[Mapping[type[ev.StarterEvent], Reception]] = {
     ev.HardKillOrdered: Reception(handler=hard_kill_ordered, handled_in=_UNDER_WAY),
     ev.CheckpointOrdered: Reception(handler=checkpoint_ordered, handled_in=_in(at.RUNNING)),
     ev.Reconfigured: Reception(handler=reconfigured, handled_in=_in(*EVALUATED)),
-    ev.SandboxMade: _result(work_done, at.SANDBOX),
+    ev.SandboxMade: _result(sandbox_made, at.SANDBOX),
     ev.SandboxFailed: _result(sandbox_failed, at.SANDBOX),
     ev.HookEnded: _result(hook_ended, *_HOOKS),
     ev.HookNotRun: _result(hook_not_run, *_HOOKS, *_WITH_PROCESS),
     ev.ScriptEnded: _result(script_ended, at.PROLOG, at.EPILOG),
+    ev.MethodEnded: _result(method_over, *_WITH_PROCESS),
     ev.InputTransferred: _result(work_done, at.INPUT),
     ev.InputFailed: _result(input_failed, at.INPUT),
     ev.JobStarted: _result(job_started, at.START, at.VACATING, at.KILLING),

@@ -6,6 +6,8 @@ process that watches it, which keeps its end until it is asked; so the start of 
 was not seen, under the same number, and the daemon that carries it out knows whether that start happened. All processes
 are stopped, resumed or killed again as the state requires.
 
+A method of the queue instance that had ended is not run again; one whose end was not seen is.
+
 The signal that ends a job softly is not sent twice, for many programs take the second as an order to give up at once.
 Where the first was lost the vacate timer brings the job to an end.
 
@@ -17,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from roost.model.starter import Doing, HookPoint
+from roost.model.starter import Doing, HookPoint, Method
 from roost.model.starter_effects import (
     ContinueProcesses,
     KillProcesses,
@@ -43,6 +45,7 @@ from roost.starter.entries import (
     transfer_output,
 )
 from roost.starter.machine import Step, arm_poll, settle
+from roost.starter.methods import method_of, methods_again
 from roost.starter.policy_inputs import StarterPolicy
 from roost.starter.starter_state import StarterState
 from roost.starter.states import Stage, State
@@ -77,15 +80,17 @@ def _go_on_with_job(work: Work) -> None:
     if state.process and state.pid is None:
         work.order(StartJob(run=state.run, job_ad=state.job_ad))
     order: StarterEffect | None = None
+    context = state.launch.context
     match state.state:
-        case State.SUSPENDED if state.process:
-            order = SuspendProcesses()
-        case State.RUNNING | State.VACATING if state.process:
+        case State.SUSPENDED if state.process and not (state.terminating or state.notice):
+            order = None if method_of(context, Method.SUSPEND) else SuspendProcesses()
+        case State.RUNNING | State.VACATING if state.process and not method_of(context, Method.RESUME):
             order = ContinueProcesses()
         case State.KILLING:
             order = KillProcesses()
     if order is not None:
         work.order(order)
+    methods_again(work)
 
 
 def _make_sandbox(work: Work) -> None:

@@ -62,6 +62,9 @@ def queue_script(state: StarterState, point: ScriptPoint) -> str:
             return "" if parallel is None else parallel.start
         case ScriptPoint.PE_STOP:
             return "" if parallel is None else parallel.stop
+        case ScriptPoint.CLEAN:
+            interface = context.checkpoint
+            return interface.clean if interface is not None and interface.has_commands else ""
 
 
 def breaks_slot(status: int | None) -> bool:

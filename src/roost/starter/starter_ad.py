@@ -13,6 +13,7 @@ from roost.classad import UNDEFINED, ClassAd, Expr
 from roost.classad.ad import MISSING, ad_of_cells
 from roost.classad.values import fold
 from roost.model.cell_accounting import RESOURCES_USED
+from roost.model.cell_requests import CHECKPOINTED
 from roost.model.cell_usage import MEMORY
 from roost.model.starter import Doing, Ending, Usage
 from roost.starter.failed import error_reason, failed, failed_text
@@ -160,7 +161,7 @@ def exit_text(state: StarterState) -> str:
 
 
 #: Names of what is known of a running job to the keys of their cells.
-_KEYS: Final = {name: fold(name) for name in (*MEASURED, MEMORY, "JobState", "JobStartDate", "JobPid")}
+_KEYS: Final = {name: fold(name) for name in (*MEASURED, MEMORY, "JobState", "JobStartDate", "JobPid", CHECKPOINTED)}
 _WORDS: Final = {"exit": "ended", "evict": "evicted", "hold": "put on hold", "remove": "removed"}
 
 
@@ -180,6 +181,8 @@ def _known(state: StarterState, now: float) -> dict[str, int | float | str]:
         known["JobStartDate"] = int(state.started_at)
     if state.pid is not None and state.pair in WITH_PROCESS:
         known["JobPid"] = state.pid
+    if state.saved_pid is not None:
+        known[CHECKPOINTED] = state.saved_pid
     return known
 
 

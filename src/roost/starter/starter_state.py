@@ -12,7 +12,7 @@ from typing import Final
 from roost.base.records import dataclass, field
 from roost.classad import ClassAd
 from roost.model.queue_context import QueueContext
-from roost.model.starter import Cause, Doing, Output, ScriptFailure, ScriptPoint, Usage
+from roost.model.starter import Cause, Doing, Method, Output, ScriptFailure, ScriptPoint, Usage
 from roost.starter.states import PAIRS, Pair, Stage, State
 
 #: Each legal pair by itself, for making one takes longer than finding it.
@@ -68,6 +68,10 @@ class Deadlines:
     #: The run time of a soft and of a hard limit of the queue instance is over.
     soft_limit_at: float | None = field(default=None, metadata={"added": True})
     hard_limit_at: float | None = field(default=None, metadata={"added": True})
+    #: What the job was warned of happens, or the method that ends it is run again.
+    method_at: float | None = field(default=None, metadata={"added": True})
+    #: The job is asked for a checkpoint.
+    checkpoint_at: float | None = field(default=None, metadata={"added": True})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,6 +135,16 @@ class StarterState:
     environment_begun: bool = field(default=False, metadata={"added": True})
     #: The job's output has what a prolog printed, and is not emptied when the program starts.
     printed: bool = field(default=False, metadata={"added": True})
+    #: Methods of the queue instance that were ordered and have not ended.
+    methods: tuple[Method, ...] = field(default=(), metadata={"added": True})
+    #: What the job was warned of and has yet to happen; None for nothing.
+    notice: Method | None = field(default=None, metadata={"added": True})
+    #: The job is being ended as its queue instance ends jobs.
+    terminating: bool = field(default=False, metadata={"added": True})
+    #: The job is sent to another machine by its checkpointing interface.
+    migrating: bool = field(default=False, metadata={"added": True})
+    #: The process that commands of the interface have saved in this run; None for none.
+    saved_pid: int | None = field(default=None, metadata={"added": True})
     #: Why the queue instance could not start the job; "" if it could.
     queue_error: str = field(default="", metadata={"added": True})
 

@@ -116,6 +116,10 @@ def script_ended(work: Work, event: ev.ScriptEnded) -> bool:
         work.update(printed=True)
     if event.status == 0:
         return _next_script(work, event, after)
+    if event.point is ScriptPoint.CLEAN:
+        how = "could not be run" if event.status is None else f"ended with status {event.status}"
+        work.order(Warn(about=event.point, text=f"it {how}"))
+        return _next_script(work, event, after)
     failure = ScriptFailure(point=event.point, status=event.status)
     work.update(script_failures=(*work.state.script_failures, failure))
     cause = script_cause(event.point, event.status)

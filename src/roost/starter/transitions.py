@@ -67,6 +67,8 @@ class Guard(StrEnum):
 
     WORK_DONE = "nothing is waited for"
     SUSPEND_WANTED = "the job is to stand still"
+    MIGRATES = "its checkpointing interface has it migrate instead"
+    STAYS = "no checkpointing interface has it migrate instead"
     UNDEFERRED = "the job is to start at no instant"
     IN_TIME = "it is not too late for the job to start"
     TOO_LATE = "the time at which the job was to start is past, and its window too, or is none"
@@ -100,6 +102,7 @@ class Entry(StrEnum):
     SOFT_KILL = "continue it if it is stopped, send the soft signal, start the vacate timer"
     RUN_VACATE_HOOK = "continue it if it is stopped, start the vacate timer, run the hook VACATE_JOB"
     SIGNAL = "send the soft signal"
+    MIGRATE = "send the job away by its checkpointing interface, start the vacate timer"
     GRANT_VACATE = "start the vacate timer"
     HARD_KILL = "kill all processes, start the killing timer"
     ABANDON = "stop the work that is waited for"
@@ -186,7 +189,15 @@ _PREPARING: Final = (
         _R.SUSPENSION_ORDERED,
     ),
     _row(9, at.DEFERRED, at.START, On.COUPLED, (Guard.WORK_DONE, Guard.IN_TIME), _R.WORK_DONE, _E.START_JOB),
-    _row(10, at.START, at.SUSPENDED, On.STARTED, Guard.SUSPEND_WANTED, _R.SUSPENSION_ORDERED, _E.SUSPEND),
+    _row(
+        10,
+        at.START,
+        at.SUSPENDED,
+        On.STARTED,
+        (Guard.SUSPEND_WANTED, Guard.STAYS),
+        _R.SUSPENSION_ORDERED,
+        _E.SUSPEND,
+    ),
     _row(11, at.START, at.RUNNING, On.STARTED, (), _R.JOB_STARTED),
     _row(12, at.START, at.EPILOG, On.NOT_STARTED, (), _R.START_FAILED, *_FINISH),
     _row(60, at.PROLOG, at.DEFERRED, *_DONE, _E.DEFER),
@@ -234,11 +245,23 @@ _CHECKPOINTS: Final = (
 )
 
 _SUSPENSION: Final = (
-    _row(20, at.RUNNING, at.SUSPENDED, On.SUSPEND_ORDER, (), _R.SUSPENSION_ORDERED, _E.SUSPEND),
+    _row(20, at.RUNNING, at.SUSPENDED, On.SUSPEND_ORDER, Guard.STAYS, _R.SUSPENSION_ORDERED, _E.SUSPEND),
     _row(20, at.CHECKPOINTING, at.SUSPENDED_CHECKPOINTING, On.SUSPEND_ORDER, (), _R.SUSPENSION_ORDERED),
     _row(21, at.SUSPENDED, at.RUNNING, On.CONTINUE_ORDER, (), _R.CONTINUATION_ORDERED, _E.CONTINUE),
     _row(21, at.SUSPENDED_CHECKPOINTING, at.CHECKPOINTING, On.CONTINUE_ORDER, (), _R.CONTINUATION_ORDERED),
     _row(22, at.UNSTARTED, at.START, On.CONTINUE_ORDER, (), _R.CONTINUATION_ORDERED, _E.START_JOB),
+)
+
+_MIGRATION: Final = (
+    _row(
+        62,
+        at.RUNNING,
+        at.VACATING,
+        On.COUPLED,
+        (Guard.SUSPEND_WANTED, Guard.MIGRATES),
+        _R.SUSPENSION_ORDERED,
+        _E.MIGRATE,
+    ),
 )
 
 _ALIVE = (at.RUNNING, at.SUSPENDED)
@@ -363,6 +386,7 @@ _WRITTEN: Final = (
     *_ORDERED,
     *_DECIDED,
     *_BEFORE_SIGNAL,
+    *_MIGRATION,
     *_VACATING,
     *_FINISHING,
 )

@@ -8,7 +8,24 @@ A machine that pledges no limit leaves it to the job; where the job sets none ei
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from roost.classad import Value
+
+if TYPE_CHECKING:
+    from roost.starter.work import Work
+
+
+def vacate_limit_s(work: Work) -> float | None:
+    """How long a job may take from now on, s; None for no limit."""
+    inputs, state = work.inputs, work.state
+    wanted = inputs.of_job("JobMaxVacateTime")
+    if wanted is None:
+        wanted = inputs.of_job("KillSigTimeout")
+    left = work.retirement_s
+    if left is None:
+        left = max(0.0, state.launch.retirement_s - state.run_time_s(work.now))
+    return vacate_time_s(state.launch.vacate_pledge_s, wanted=wanted, retirement_s=left)
 
 
 def vacate_time_s(pledged_s: float | None, *, wanted: Value | None, retirement_s: float) -> float | None:

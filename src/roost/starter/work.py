@@ -129,6 +129,8 @@ def times(of: Deadlines) -> tuple[float | None, ...]:
         of.deferred_until,
         of.soft_limit_at,
         of.hard_limit_at,
+        of.method_at,
+        of.checkpoint_at,
     )
 
 
@@ -153,3 +155,7 @@ def deadline(deadlines: Deadlines, timer: StarterTimer) -> float | None:
             return deadlines.soft_limit_at
         case StarterTimer.HARD_LIMIT:
             return deadlines.hard_limit_at
+        case StarterTimer.METHOD:
+            return deadlines.method_at
+        case StarterTimer.CHECKPOINT:
+            return deadlines.checkpoint_at

@@ -10,6 +10,7 @@ from grp import getgrgid
 from typing import TYPE_CHECKING, Any, Final
 
 from roost.cli.gridengine import xml
+from roost.cli.gridengine.asking import cell_files
 from roost.cli.gridengine.choosing import named, tasks_named
 from roost.cli.gridengine.paths import told
 from roost.cli.gridengine.tables import date
@@ -88,6 +89,7 @@ def _lines(pool: Pool, tasks: Sequence[Task]) -> Iterator[tuple[str, object]]:
     if ad.get(cell.NOT_BEFORE) is not None:
         yield "execution_time", time.ctime(_number(ad, cell.NOT_BEFORE))
     yield "account", ad.get(cell.ACCOUNT) or "sge"
+    yield from _checkpoints(pool, ad)
     if ad.get(cell.DIRECTORY) is True:
         yield "cwd", ad.get("Iwd")
     if ad.get(cell.ERROR_PATHS):
@@ -99,7 +101,7 @@ def _lines(pool: Pool, tasks: Sequence[Task]) -> Iterator[tuple[str, object]]:
     yield from _given(ad, {"hard resource_list": cell.RESOURCES, "soft resource_list": cell.SOFT_RESOURCES})
     host = environment.get("SGE_O_HOST", "")
     yield "mail_list", ad.get(cell.MAIL_LIST) or f"{first.owner}@{host}".rstrip("@")
-    yield "notify", "FALSE"
+    yield "notify", "TRUE" if ad.get(cell.NOTIFY) is True else "FALSE"
     yield "job_name", first.name
     for called, name in (("stdout_path_list", cell.OUTPUT_PATHS), ("stdin_path_list", cell.INPUT_PATHS)):
         if ad.get(name):
@@ -177,6 +179,23 @@ def _account(owner: str) -> Iterator[tuple[str, object]]:
 def _number(ad: ClassAd, name: str) -> float:
     value = ad.eval(name)
     return value if isinstance(value, int | float) else 0
+
+
+def _checkpoints(pool: Pool, ad: ClassAd) -> Iterator[tuple[str, Any]]:
+    """The checkpointing interface of a job, and when it is asked for checkpoints."""
+    from roost.gridengine.pool.requests import when_of
+
+    name = ad.get(cell.CHECKPOINT)
+    if not name:
+        return
+    letters, asked_s = when_of(str(ad.get(cell.CHECKPOINT_WHEN) or ""))
+    if not letters:
+        lines = (line.split() for line in cell_files(pool).get(f"ckpt/{name}", "").splitlines())
+        letters = next((words[1] for words in lines if words[:1] == ["when"] and words[1:]), "")
+    yield "checkpoint_object", name
+    yield "checkpoint_attr", "".join(sorted(letters, key="nsmxr".index)) + "    "
+    if asked_s is not None:
+        yield "checkpoint_interval", f"{asked_s:.0f} seconds"
 
 
 def _behind(pool: Pool, tasks: Sequence[Task]) -> Iterator[str]:

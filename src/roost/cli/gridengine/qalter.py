@@ -52,7 +52,8 @@ _TOLD: Final = (
     ("i", "stdin path list"), ("o", "stdout path list"), ("P", "project"), ("pe", "parallel environment"),
     ("pe", "slot range"), ("q", "hard queue list"), ("soft q", "soft queue list"),
     ("masterq", "master hard queue list"), ("r", "restart behaviour"), ("S", "shell list"),
-    ("v", "environment"), ("V", "environment"),
+    ("v", "environment"), ("V", "environment"), ("notify", "notify behaviour"),
+    ("ckpt", "checkpointing environment"), ("c", "checkpoint attributes"),
 )  # fmt: skip
 #: Attributes with numbers.
 _NUMBERS: Final = (cell.SHARE, cell.OVERRIDE_TICKETS)
@@ -66,11 +67,12 @@ _ATTRIBUTES: Final = {
     "pe": (cell.PARALLEL,), "q": (cell.QUEUES,), "soft q": (cell.SOFT_QUEUES,), "masterq": (cell.MASTER_QUEUES,),
     "r": (cell.RERUN,), "S": (cell.SHELL,), "R": (cell.RESERVE,), "js": (cell.SHARE,), "ot": (cell.OVERRIDE_TICKETS,),
     "dl": (cell.DEADLINE,),
+    "notify": (cell.NOTIFY,), "ckpt": (cell.CHECKPOINT,), "c": (cell.CHECKPOINT_WHEN,),
 }  # fmt: skip
 #: Of a job, to work out the files of its streams.
 _SHOWN: Final = (
     "ClusterId", "ProcId", "Iwd", cell.NAME, cell.TASKS, cell.OUTPUT_PATHS, cell.ERROR_PATHS, cell.INPUT_PATHS,
-    cell.MERGES, cell.PARALLEL, cell.RERUN, cell.NOT_BEFORE, "Owner",
+    cell.MERGES, cell.PARALLEL, cell.RERUN, cell.NOT_BEFORE, "Owner", cell.CHECKPOINT, cell.CHECKPOINT_WHEN,
 )  # fmt: skip
 _FOUND: Final = "verification: found suitable queue(s)"
 _NONE_FOUND: Final = "verification: no suitable queues"
@@ -285,6 +287,11 @@ class _Change:
             reruns = asked.yes.get("r", row.get(cell.RERUN) != "n")
             not_before = attributes.get(cell.NOT_BEFORE, row.get(cell.NOT_BEFORE))
             attributes["Requirements"] = {"expr": requirements_of(reruns=reruns, not_before=not_before)}
+        for option, other in (("ckpt", "c"), ("c", "ckpt")):
+            if option in self._options and other not in self._options:
+                # They are looked at together.
+                name = _ATTRIBUTES[other][0]
+                attributes[name] = row.get(name) or ""
         if "masterq" in self._options and cell.PARALLEL not in attributes:
             # They are looked at together.
             attributes[cell.PARALLEL] = row.get(cell.PARALLEL) or ""
@@ -364,8 +371,9 @@ def _check(check: Callable[[str], None], text: str) -> None:
 
 def _words(text: str) -> str:
     """The words of a refusal, where `qalter` has others than `qsub`."""
-    start, name = "job rejected: the requested parallel environment ", ""
-    if text.startswith(start):
-        name = text.removeprefix(start).partition('"')[2].partition('"')[0]
-        return f'denied: parallel environment "{name}" does not exist'
+    for kind in ("parallel", "checkpointing"):
+        start = f"job rejected: the requested {kind} environment "
+        if text.startswith(start):
+            name = text.removeprefix(start).partition('"')[2].partition('"')[0]
+            return f'denied: {kind} environment "{name}" does not exist'
     return text

@@ -237,6 +237,8 @@ class _Work:
                 return _complain(f"{_called(task)} was submitted with -r n, and a pool does not run it a second time")
             words = f"The {_called(task)} is running in queue none where jobs are not rerunable."
             return _said(words, 0)
+        if interface := task.ad.get(cell.CHECKPOINT):
+            return _said(f"{task.job} requests ckpt object {interface}. Therefore this job is not restartable.", 0)
         host = task.instance.partition("@")[2]
         return self._done(
             self._act("vacate-fast", task, denied),

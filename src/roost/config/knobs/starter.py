@@ -39,6 +39,7 @@ KNOBS: tuple[Knob, ...] = (
     _k("STARTER_PROLOG", KnobType.STRING, None, "Program run before each job, `[user@]path arguments`; NONE for none.", scope=Scope.SLOT_TYPE),
     _k("STARTER_EPILOG", KnobType.STRING, None, "Program run after each job, `[user@]path arguments`; NONE for none.", scope=Scope.SLOT_TYPE),
     _k("STARTER_SCRIPT_USERS", KnobType.LIST, None, "Accounts that prolog and epilog may run as by `user@`, root among them only if it is named.", read_by="runtime.node.runs.job_hooks"),
+    _k("STARTER_METHOD_TIMEOUT", KnobType.INTEGER, "300", "How long a suspend, resume or terminate method of a queue of a Grid Engine cell, or a command of a checkpointing interface, may take before it is killed.", unit="s", low=1),
     _k("JOB_RENICE_INCREMENT", KnobType.EXPRESSION, "0", "Nice value that the job runs with, 0 to 19.", read_by="runtime.node.runs.job_order"),
     _k("JOB_EXECDIR_PERMISSIONS", KnobType.STRING, "user", "Who may look into scratch directories.", words=("user", "group", "world"), read_by="runtime.node.runs.runner"),
     _k("JOB_INHERITS_STARTER_ENVIRONMENT", KnobType.STRING, "False", "Whether, or which, environment variables of the daemon the job gets.", read_by="runtime.node.runs.job_order"),

@@ -23,6 +23,8 @@ OPTIONS: Final = (
     Option("A", "account string", "account_string"),
     Option("b", "the command is a program, not a script", "y[es]|n[o]"),
     Option("C", 'prefix of options in the script; "" for none', "directive_prefix"),
+    Option("c", "when to checkpoint: n, letters of s, m and x, or the time between two", "ckpt_selector"),
+    Option("ckpt", "checkpointing interface", "ckpt_name"),
     Option("clear", "forget the options of request files"),
     Option("cwd", "run in the present directory"),
     Option("dl", "when the job has to run, [[CC]YY]MMDDhhmm[.SS]; for users of the list deadlineusers", "date_time"),
@@ -39,6 +41,7 @@ OPTIONS: Final = (
     Option("masterq", "request queues for the master task of a parallel job", "wc_queue_list"),
     Option("m", "when to send mail; only n acts, others are answered with a warning", "mail_options"),
     Option("N", "name of the job", "name"),
+    Option("notify", "warn the job by a signal before it is suspended or ended"),
     Option("now", "y: start now or not at all, in an interactive queue", "y[es]|n[o]"),
     Option("o", "file for standard output", "path_list"),
     Option("P", "project", "project_name"),
@@ -62,10 +65,7 @@ OPTIONS: Final = (
     *(Option(name, "job context", "context_list", _KEPT) for name in ("ac", "dc", "sc")),
     Option("ar", "advance reservation", "ar_id", _NOT_YET),
     Option("binding", "processor binding", "binding_instance", _NOT_YET),
-    Option("c", "when to checkpoint", "ckpt_selector", _NOT_YET),
-    Option("ckpt", "checkpointing environment", "ckpt_name", _NOT_YET),
     Option("jsv", "job submission verifier", "jsv_url", _NOT_YET),
-    Option("notify", "warn the job before it is suspended or killed", "", _NOT_YET),
     Option("verify", "print the job and submit nothing", "", _NOT_YET),
 )  # fmt: skip
 
@@ -156,6 +156,8 @@ class Asked:
             raise Failure(
                 f"qsub: -now y is not possible with {' and '.join(waits)}: an immediate job cannot wait", USAGE
             )
+        if "c" in self.texts:
+            _check_when(self.texts["c"])
         most = self.texts.get("tc")
         if most is not None and not most.isdecimal():
             text = f'qsub: invalid task concurrency number "{most}".  Must be an integer greater or equal to 0.'
@@ -169,6 +171,15 @@ class Asked:
 def _pairs(text: str) -> dict[str, str]:
     pairs = (word.partition("=") for word in text.split(",") if word)
     return {name: value if equals else "TRUE" for name, equals, value in pairs}
+
+
+def _check_when(text: str) -> None:
+    from roost.gridengine.pool.requests import when_of
+
+    try:
+        when_of(text)
+    except ValueError as problem:
+        raise Failure(f"qsub: {problem}", BAD_VALUE) from None
 
 
 def _parallel(environment: str, amounts: str) -> str:
@@ -241,6 +252,9 @@ def requests_of(asked: Asked) -> dict[str, str | int | bool | None]:
         cell.DIRECTORY: "cwd" in asked.flags or "wd" in texts,
         cell.MAIL_LIST: ",".join(asked.mail),
         cell.IMMEDIATE: asked.yes.get("now"),
+        cell.NOTIFY: "notify" in asked.flags,
+        cell.CHECKPOINT: texts.get("ckpt"),
+        cell.CHECKPOINT_WHEN: texts.get("c"),
         cell.RERUN: None if rerun is None else "ny"[rerun],
         cell.RESERVE: asked.yes.get("R"),
         cell.SHARE: int(texts.get("js", 0)) or None,

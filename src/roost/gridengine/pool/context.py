@@ -18,6 +18,7 @@ import math
 from collections.abc import Iterable
 from typing import Final
 
+from roost.base.records import replace
 from roost.classad import ClassAd
 from roost.gridengine.cell import Cell
 from roost.gridengine.instances import Resolver
@@ -25,9 +26,12 @@ from roost.gridengine.objects.configuration import BY_NAME, GLOBAL
 from roost.gridengine.objects.pairs import Pair
 from roost.gridengine.objects.queue import QueueSettings
 from roost.gridengine.objects.values import is_none, seconds
+from roost.gridengine.pool.requests import text_of, when_of
 from roost.gridengine.pool.tasks import all_grants_of, instance_of, running_task
 from roost.gridengine.scheduling.loads import host_of
-from roost.model.queue_context import ParallelContext, QueueContext
+from roost.model.cell_requests import CHECKPOINT, CHECKPOINT_WHEN
+from roost.model.queue_context import CheckpointContext, ParallelContext, QueueContext
+from roost.model.signals import signal_named
 
 #: Limits without the `s_` or `h_` before them.
 LIMITS: Final = ("rt", "cpu", "fsize", "data", "stack", "core", "rss", "vmem")
@@ -35,14 +39,45 @@ LIMITS: Final = ("rt", "cpu", "fsize", "data", "stack", "core", "rss", "vmem")
 _PER_SLOT: Final = ("cpu", "vmem")
 
 
-def context_of(cell: Cell, task: ClassAd) -> QueueContext | None:
-    """The context of a job by what it got of the cell (`CellTask`); None if the cell no longer has its queue."""
+def context_of(cell: Cell, task: ClassAd, job_ad: ClassAd | None = None, sge_root: str = "") -> QueueContext | None:
+    """The context of a job by what it got of the cell (`CellTask`); None if the cell no longer has its queue.
+
+    `job_ad` says whether it has a checkpointing interface; `sge_root` is that of the queue.
+    """
     name = instance_of(task)
     host = host_of(name)
     running = running_task([task], 0, 0.0)
     slots = sum(grant.slots for grant in all_grants_of(task) if host_of(grant.instance) == host)
     parallel = _parallel(cell, task, running.environment)
-    return _context(cell, name, running.request.hard, slots, slots, parallel)
+    found = _context(cell, name, running.request.hard, slots, slots, parallel)
+    if found is None:
+        return None
+    interface = None if job_ad is None else checkpoint_of(cell, found.queue, host, job_ad)
+    return replace(found, checkpoint=interface, sge_root=sge_root)
+
+
+def checkpoint_of(cell: Cell, queue: str, host: str, job_ad: ClassAd) -> CheckpointContext | None:
+    """The checkpointing interface of a job in an instance of a queue; None without one, or if the cell lost it."""
+    name = text_of(job_ad, CHECKPOINT)
+    interface = cell.checkpoints.get(name) if name else None
+    if interface is None:
+        return None
+    when, asked_s = when_of(text_of(job_ad, CHECKPOINT_WHEN))
+    letters = when or interface.when
+    least_s = Resolver(cell).instance(cell.queues[queue], host).settings.min_cpu_interval.number
+    regular = "m" in letters or asked_s is not None
+    return CheckpointContext(
+        name=name,
+        interface=interface.interface,
+        command=_said(interface.ckpt_command),
+        migrate=_said(interface.migr_command),
+        restart=_said(interface.restart_command),
+        clean=_said(interface.clean_command),
+        directory=interface.ckpt_dir,
+        signal=signal_named(_said(interface.signal)) or "",
+        when=letters,
+        interval_s=max(least_s, asked_s or 0.0, 1.0) if regular else None,
+    )
 
 
 def slave_contexts(cell: Cell, task: ClassAd, host: str) -> list[QueueContext]:
@@ -90,10 +125,26 @@ def _context(
         shell=settings.shell,
         shell_start_mode=settings.shell_start_mode.lower(),
         login_shells=_login_shells(cell, host),
-        starter_method="" if is_none(settings.starter_method) else settings.starter_method,
+        starter_method=_said(settings.starter_method),
+        suspend_method=_said(settings.suspend_method),
+        resume_method=_said(settings.resume_method),
+        terminate_method=_said(settings.terminate_method),
+        notify_s=settings.notify.number,
+        notify_suspend=_notice(cell, host, "NOTIFY_SUSP", "SIGUSR1"),
+        notify_terminate=_notice(cell, host, "NOTIFY_KILL", "SIGUSR2"),
         forbids_reschedule=_is_set(cell, "FORBID_RESCHEDULE"),
         forbids_error=_is_set(cell, "FORBID_APPERROR"),
     )
+
+
+def _said(text: str) -> str:
+    return "" if is_none(text) else text
+
+
+def _notice(cell: Cell, host: str, name: str, usual: str) -> str:
+    """The signal of `execd_params` that warns a job; "" for none. A word that is no signal counts as not given."""
+    word = parameters(_configured(cell, host, "execd_params")).get(name, "default")
+    return "" if word.casefold() == "none" else signal_named(word) or usual
 
 
 def _parallel(cell: Cell, task: ClassAd, environment: str) -> ParallelContext | None:
@@ -132,9 +183,12 @@ def _report_s(cell: Cell, host: str) -> float | None:
 
 def _is_set(cell: Cell, name: str) -> bool:
     """Whether a parameter of `qmaster_params` is true."""
-    words = (_configured(cell, GLOBAL, "qmaster_params") or "").replace(",", " ").split()
-    values = dict(word.partition("=")[::2] for word in words)
-    return values.get(name, "").lower() in ("1", "true")
+    return parameters(_configured(cell, GLOBAL, "qmaster_params")).get(name, "").lower() in ("1", "true")
+
+
+def parameters(text: str | None) -> dict[str, str]:
+    """The parameters of `qmaster_params` or `execd_params`, by name; a name alone has no value."""
+    return dict(word.partition("=")[::2] for word in (text or "").replace(",", " ").split())
 
 
 def _login_shells(cell: Cell, host: str) -> tuple[str, ...]:

@@ -4,21 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Final
 
 from roost.gridengine.cell import Cell
 from roost.gridengine.objects.parallel import ParallelEnvironment
-from roost.gridengine.objects.queue import ClusterQueue, QueueSettings
 from roost.gridengine.objects.scheduler import SchedulerConfiguration
-from roost.gridengine.objects.values import Quantity
 from roost.gridengine.pool.usage import decays, needs_usage
 
-#: Attributes of queues that act on jobs that run.
-_OF_QUEUES: Final = (
-    "suspend_method", "resume_method", "terminate_method",
-)  # fmt: skip
 _VARIABLE: Final = re.compile(r"\$([a-z_]+)")
-_DEFAULTS: Final = QueueSettings()
 #: Attributes of the cell's or a host's configuration that do.
 _OF_CONFIGURATIONS: Final = ("load_sensor",)
 #: What machines measure of jobs for their usage.
@@ -28,10 +21,6 @@ _MEASURED: Final = ("cpu", "mem")
 def not_carried_out(cell: Cell) -> Iterator[str]:
     """What is configured and has no effect in a pool yet, an attribute each with where it is set."""
     places: dict[str, list[str]] = {}
-    for queue in cell.queues.values():
-        for name in _OF_QUEUES:
-            if _acts(queue, name):
-                places.setdefault(name, []).append(queue.name)
     for host, configuration in cell.configurations.items():
         for name in _OF_CONFIGURATIONS:
             if (configuration.get(name) or "none").lower() != "none":
@@ -68,15 +57,3 @@ def unheeded_commands(environment: ParallelEnvironment) -> Iterator[str]:
         for variable in _VARIABLE.findall(getattr(environment, name)):
             if variable.startswith(("fs_", "sge_")):
                 yield f"{name} with ${variable}"
-
-
-def _acts(queue: ClusterQueue, name: str) -> bool:
-    """Whether a queue, or an override of it, sets an attribute to something else than its default, which is idle."""
-    values = (getattr(queue.defaults, name), *queue.overrides.get(name, {}).values())
-    return any(_plain(value) != _plain(getattr(_DEFAULTS, name)) for value in values)
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, Quantity):
-        return value.number
-    return value.lower() if isinstance(value, str) else value

@@ -10,6 +10,8 @@ attribute              option         form
 ``CellProject``        ``-P``         a project
 ``CellParallel``       ``-pe``        a parallel environment, with wildcards, and ranges of slots: ``mpi 2-4,8``
 ``CellMasterQueues``   ``-masterq``   as ``CellQueues``, for the master of a parallel job
+``CellCheckpoint``     ``-ckpt``      a checkpointing interface
+``CellCheckpointWhen`` ``-c``         n, letters of s, m and x, or a time
 ``CellImmediate``      ``-now y``     TRUE for a job that starts now or not at all, in an interactive queue
 ``CellReserve``        ``-R y``       TRUE for a job for which the run keeps what it needs
 ``CellShare``          ``-js``        functional share of the job, a number
@@ -22,6 +24,7 @@ A job without any of them is a job that asks for a slot.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Iterator
 from typing import Final
@@ -31,12 +34,15 @@ from roost.gridengine.cell import Cell
 from roost.gridengine.objects.complex import bad_value, by_any_name
 from roost.gridengine.objects.pairs import Pair
 from roost.gridengine.objects.parallel import SLOTS_MAX
+from roost.gridengine.objects.values import seconds
 from roost.gridengine.pool.lacking import unheeded_commands
 from roost.gridengine.scheduling import Range, Request
 from roost.gridengine.scheduling.ledger import SLOTS
 from roost.gridengine.scheduling.patterns import environments
 from roost.model.cell_requests import (
     ASKED,
+    CHECKPOINT,
+    CHECKPOINT_WHEN,
     IMMEDIATE,
     MASTER_QUEUES,
     PARALLEL,
@@ -113,6 +119,16 @@ def parallel(text: str) -> tuple[str, tuple[Range, ...]]:
     return name, slot_ranges(amounts)
 
 
+def when_of(text: str) -> tuple[str, float | None]:
+    """The letters of `-c`, and the time in s, None for none. Raises ValueError for what is neither."""
+    if not text or set(text) <= set("nsmx"):
+        return text, None
+    found = seconds(text)
+    if found is None or not math.isfinite(found):
+        raise ValueError("-c specifier invalid")
+    return "", found
+
+
 class Reader:
     """Reads requests of jobs to one cell."""
 
@@ -137,6 +153,7 @@ class Reader:
             master_queues=words(text_of(ad, MASTER_QUEUES)) if environment else (),
             refused_hosts=refused_hosts,
             interactive=ad.get(IMMEDIATE) is True,
+            checkpoint=text_of(ad, CHECKPOINT),
         )
 
     def _named(self, text: str) -> tuple[Pair, ...]:
@@ -166,6 +183,7 @@ class Reader:
             elif wrong := bad_value(definition, value):
                 yield wrong
         yield from self._parallel_complaints(ad)
+        yield from self._checkpoint_complaints(ad)
         for pattern in (word for name in (QUEUES, SOFT_QUEUES, MASTER_QUEUES) for word in words(text_of(ad, name))):
             queue = pattern.partition("@")[0]
             if not set(queue) & set("*?[") and queue not in self._cell.queues:
@@ -173,6 +191,20 @@ class Reader:
         project = text_of(ad, PROJECT)
         if project and project not in self._cell.projects:
             yield f'job rejected: the requested project "{project}" does not exist'
+
+    def _checkpoint_complaints(self, ad: ClassAd) -> Iterator[str]:
+        name, when = text_of(ad, CHECKPOINT), text_of(ad, CHECKPOINT_WHEN)
+        try:
+            letters, _ = when_of(when)
+        except ValueError as problem:
+            yield str(problem)
+            return
+        if name and name not in self._cell.checkpoints:
+            yield f'job rejected: the requested checkpointing environment "{name}" does not exist'
+        elif name and "n" in letters:
+            yield 'job rejected: checkpointing with "-c n" requested'
+        elif not name and when and letters != "n":
+            yield "checkpointing denied"
 
     def _parallel_complaints(self, ad: ClassAd) -> Iterator[str]:
         try:

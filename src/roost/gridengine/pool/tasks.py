@@ -128,6 +128,7 @@ def category_of(cell: Cell, request: Request) -> str:
         ("-l", _pairs(cell, request.hard)),
         ("-soft -l", _pairs(cell, request.soft)),
         ("-pe", f"{request.environment} {ranges(request.slots)}" if request.environment else ""),
+        ("-ckpt", request.checkpoint),
     )
     return " ".join(f"{name} {text}" for name, text in options if text)
 

@@ -69,6 +69,14 @@ REQUESTS: tuple[Attribute, ...] = (
     _row("CellSoftResources", Kind.STRING_LIST, "Resources of a cell that the job prefers.", when=_REQUESTED),
     _row("CellQueues", Kind.STRING_LIST, "Queues of a cell that may run the job.", when=_REQUESTED),
     _row("CellSoftQueues", Kind.STRING_LIST, "Queues of a cell that the job prefers.", when=_REQUESTED),
+    _row("CellCheckpoint", Kind.STRING, "Checkpointing interface of a cell that the job works with.", when=_REQUESTED),
+    _row("CellCheckpointWhen", Kind.STRING, "When it is asked for checkpoints: `qsub -c`.", when=_REQUESTED),
+    _row(
+        "CellCheckpointed",
+        Kind.INTEGER,
+        "Process of an earlier run that commands of the checkpointing interface have saved.",
+        when="after a checkpoint by such a command",
+    ),
     _row("CellProject", Kind.STRING, "Project of a cell that the job counts for.", when=_REQUESTED),
     _row(
         "CellParallel",

@@ -20,6 +20,7 @@ from roost.model import starter_events as sev
 from roost.model.cell_requests import TASK
 from roost.model.claims import ClaimKind
 from roost.model.events import Timer
+from roost.model.starter import Method
 from roost.node.claim_news import claim_lost, run_ended
 from roost.node.host import Out
 from roost.node.host_slots import OfferLeftovers, Starter
@@ -207,7 +208,7 @@ class NodeOrders:
             case _:
                 self.runner_of(slot, starter).perform(effect)  # type: ignore[arg-type]
                 # A job that has to go is continued only so that it can end.
-                if isinstance(effect, sef.ContinueProcesses) and slot.state.state is not State.PREEMPTING:
+                if _continues(effect) and slot.state.state is not State.PREEMPTING:
                     outbox.to_queue(slot.schedd, m.JobResumed(**about))
 
     def runner_of(self, slot: NodeSlot, starter: Starter, *, resumed: bool = False) -> Runner:
@@ -275,6 +276,13 @@ class NodeOrders:
             self._outbox.to_queue(slot.schedd, began)
             self.runner_of(slot, starter).log_begin()
         self._starter_event(slot, starter, sev.JobStarted(run=number, pid=pid))
+
+
+def _continues(effect: object) -> bool:
+    """Whether an order lets a job go on."""
+    return isinstance(effect, sef.ContinueProcesses) or (
+        isinstance(effect, sef.RunMethod) and effect.method is Method.RESUME
+    )
 
 
 def _is_further_part(slot: NodeSlot) -> bool:

@@ -3,9 +3,10 @@
 The file of a slot is only written when its run has lasted a while, so that short jobs cost nothing. What slot and
 starter are before the program is started stands in the record of the run itself (`records`), to which a line is added
 for little; so there is no program that is in neither. It stands there too before the first of the hooks, prolog and
-epilog around a job: what was begun for it is to be ended, and what is over is not to be begun again. Of file and line
-the later one counts. What a run uses changes at every poll, and is measured again after a start: it is only written
-down with other things, and once in a while for the sake of its peaks.
+epilog around a job: what was begun for it is to be ended, and what is over is not to be begun again; and so it does
+before and after each method of its queue instance, and before a job is warned. Of file and line the later one counts.
+What a run uses changes at every poll, and is measured again after a start: it is only written down with other things,
+and once in a while for the sake of its peaks.
 
 Files are not forced to the disk: they are to outlive the daemon, not the machine, with which all jobs are gone anyway.
 """
@@ -23,6 +24,7 @@ from typing import Any, Final, TypeAlias
 
 from roost.base.records import dataclass, replace
 from roost.model.plain import AdTexts
+from roost.model.starter import Method
 from roost.node.machine import Machine, NodeSlot
 from roost.node.records import is_kept, machine_record, slot_record
 from roost.runtime.bus.server import write_private
@@ -255,13 +257,17 @@ def _goes_well(slot: NodeSlot) -> bool:
     return slot.state.pair == BUSY and (state is None or not (state.suspend_wanted or state.frozen or state.cause))
 
 
-#: What a starter has had begun that may not be forgotten: hooks, the prolog, how many starts of the program.
-_Begun: TypeAlias = tuple[bool, bool, bool, int]
-_NOTHING: Final = (False, False, False, 0)
+#: What a starter has had begun that may not be forgotten: hooks, the prolog, how many starts of the program, methods of
+#: the queue instance, what the job was warned of, and that it is being ended.
+_Begun: TypeAlias = tuple[bool, bool, bool, int, tuple[Method, ...], Method | None, bool]
+_NOTHING: Final[_Begun] = (False, False, False, 0, (), None, False)
 
 
 def _begun(state: StarterState | None) -> _Begun:
-    return _NOTHING if state is None else (state.hooked, state.prolog_begun, state.environment_begun, state.run)
+    if state is None:
+        return _NOTHING
+    around = state.hooked, state.prolog_begun, state.environment_begun, state.run
+    return (*around, state.methods, state.notice, state.terminating)
 
 
 def _shape(machine: Machine) -> object:

@@ -80,6 +80,8 @@ class ExportedFiles:
 
     def __init__(self, config: Config, home: Home, store: Store) -> None:
         self._store = store
+        #: SGE_ROOT of commands on this machine.
+        self.sge_root = str(home.cell_common.parent.parent)
         self._accounting = AccountingFile(home.cell_common / "accounting", store.lines_after)
         self._history = _history_of(config)
         self._log = config.get("JOB_QUEUE_LOG") or ""

@@ -20,7 +20,7 @@ from roost.classad import ClassAd
 from roost.model import effects as slot_ef
 from roost.model import starter_effects as ef
 from roost.model import starter_events as ev
-from roost.model.starter import Ending, ExitReport, HookPoint, StarterTimer, Usage
+from roost.model.starter import Ending, ExitReport, HookPoint, Method, StarterTimer, Usage
 from roost.node.host_slots import Starter
 from roost.sim.engine import RANK_STARTER
 from roost.sim.forecast.starter_quiescence import asked_for, poll_matters_at, report_matters_at
@@ -137,6 +137,8 @@ class Run:
             case ef.ContinueProcesses():
                 self.process.resume(now)
                 self.machine.queue_link.stood_still(self.slot, self.starter, False, now)
+            case ef.RunMethod(method=method):
+                self._method(method, now)
             case ef.SignalJob(signal=signal):
                 self._signal(signal, now)
             case ef.ReportCheckpoint(checkpoints=number, attributes=attributes):
@@ -204,6 +206,19 @@ class Run:
         self._work += 1
         number = self._work
         self.engine.at(now + seconds, lambda then: self.tell(event, then) if number == self._work else None)
+
+    def _method(self, method: Method, now: float) -> None:
+        """Methods of queue instances take no time, and do what they are for."""
+        match method:
+            case Method.SUSPEND:
+                self._perform(ef.SuspendProcesses(), now)
+            case Method.RESUME:
+                self._perform(ef.ContinueProcesses(), now)
+            case Method.TERMINATE | Method.MIGRATE:
+                self.process.kill(now)
+            case Method.CHECKPOINT:
+                self.process.save(now)
+        self.tell(ev.MethodEnded(method=method), now)
 
     def _signal(self, signal: str, now: float) -> None:
         if self.starter.state.state is State.RUNNING:

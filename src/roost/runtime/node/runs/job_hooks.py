@@ -23,7 +23,7 @@ from roost.config import ConfigError
 from roost.model import starter_effects as sef
 from roost.model import starter_events as sev
 from roost.model.command_line import CommandLineError, split_raw
-from roost.model.starter import HookPoint, ScriptPoint
+from roost.model.starter import HookPoint, Method, ScriptPoint
 from roost.runtime.node.runs.job_environment import (
     JOB_AD,
     Program,
@@ -46,6 +46,7 @@ from roost.runtime.processes.hook_programs import (
     run_hook,
     script_call,
 )
+from roost.starter.methods import expanded_line
 from roost.starter.scripts import expanded, for_somebody_else, script_environment
 
 if TYPE_CHECKING:
@@ -53,6 +54,8 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger("roost.hooks")
 
+#: What runs the lines of methods.
+_SHELL: Final = Path("/bin/sh")
 #: Hooks whose output changes the job's ad.
 _CHANGES: Final = (HookPoint.PREPARE_EARLY, HookPoint.PREPARE)
 
@@ -67,7 +70,7 @@ class JobHooks:
     def __init__(self, runner: Runner) -> None:
         self._runner = runner
         self._calls = 0
-        self._running: dict[asyncio.Task[None], HookPoint | ScriptPoint] = {}
+        self._running: dict[asyncio.Task[None], HookPoint | ScriptPoint | Method] = {}
         #: What the job's standard output has of the prolog is kept.
         self.has_printed = False
 
@@ -75,7 +78,7 @@ class JobHooks:
         """Whether a hook has not ended yet."""
         return point in self._running.values()
 
-    def keep(self, task: asyncio.Task[None], point: HookPoint | ScriptPoint) -> None:
+    def keep(self, task: asyncio.Task[None], point: HookPoint | ScriptPoint | Method) -> None:
         """Know of a task until it is done."""
         self._running[task] = point
         task.add_done_callback(lambda done: self._running.pop(done, None))
@@ -161,7 +164,9 @@ class JobHooks:
         """Run prolog or epilog and tell the starter what came of it."""
         status: int | None = 0
         try:
-            call = script_call(effect.command)
+            # Lines of checkpointing interfaces are for a shell.
+            is_line = effect.point is ScriptPoint.CLEAN
+            call = (None, _SHELL, ("-c", effect.command)) if is_line else script_call(effect.command)
             if call is not None:
                 status = await self._script(effect, *call)
         except (ScriptRefused, BadJob, NoSuchAccount, ConfigError, ValueError, OSError) as problem:
@@ -188,7 +193,12 @@ class JobHooks:
         if is_other:
             environment = {**for_somebody_else(environment), **_of_somebody_else(account)}
         prints = None if program is None or is_other else (program.stdout, program.stderr)
-        call = {"path": path, "arguments": expanded(words, values), "text": "", "account": account}
+        arguments = expanded(words, values)
+        if effect.point is ScriptPoint.CLEAN:
+            prints = None
+            pid = 0 if runner.family is None else runner.family.pid
+            arguments = (words[0], expanded_line(words[1], values | {"job_pid": str(pid)}))
+        call = {"path": path, "arguments": arguments, "text": "", "account": account}
         result = await self._called(
             **call,
             environment=environment | told,
@@ -209,6 +219,35 @@ class JobHooks:
         self.has_printed = self.has_printed or (before_job and prints is not None)
         self._complained(str(path), result)
         return result.status
+
+    # -- methods ---------------------------------------------------------------------------------------
+
+    async def method(self, effect: sef.RunMethod, pid: int) -> None:
+        """Run a line of the queue instance as the job's user, and tell the starter what came of it."""
+        try:
+            text = await self._method(effect, pid)
+        except (BadJob, ConfigError, ValueError, OSError) as problem:
+            text = f"it could not be run: {problem}"
+        self._runner.around.tell(sev.MethodEnded(method=effect.method, text=text))
+
+    async def _method(self, effect: sef.RunMethod, pid: int) -> str:
+        """What is wrong with how it ended; "" for nothing."""
+        runner = self._runner
+        job_ad, place = job_place(runner, runner.job_ad)
+        program = job_program(job_ad, place)
+        values = script_values(runner, job_ad, program) | {"job_pid": str(pid)}
+        result = await self._called(
+            path=_SHELL,
+            arguments=("-c", expanded_line(effect.command, values)),
+            environment=job_environment(job_ad, with_queue(runner, job_ad, place, program)),
+            directory=place.working_directory(job_ad),
+            account=runner.account,
+            timeout_s=effect.timeout_s,
+        )
+        if isinstance(result, HookFailed):
+            return result.text
+        said = f": {errors}" if (errors := result.errors.strip()) else ""
+        return f"it ended with status {result.status}{said}" if result.status else ""
 
     def _script_account(self, user: str | None) -> tuple[Account | None, bool]:
         """The account that runs it, and whether that is not the job's user."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 from roost.base.records import replace
 from roost.classad import ClassAd, ParseError, Syntax, parse_expression
 from roost.config import ConfigError
-from roost.model.cell_requests import Interaction
+from roost.model.cell_requests import CHECKPOINTED, Interaction
 from roost.model.command_line import environment_from_submit
 from roost.model.starter import StarterHold
 from roost.runtime.node.cell_program import SCRIPT_FILE, interaction_of, is_cell_job, method_environment, script_of
@@ -31,7 +31,8 @@ from roost.runtime.processes.accounts import Account, account_named, can_switch_
 from roost.runtime.processes.memory_control import memory_limit
 from roost.runtime.processes.spawn_order import UNLIMITED, SpawnOrder
 from roost.startd.fetched_job import VANILLA
-from roost.starter.queue_environment import queue_environment, submission_environment
+from roost.starter.methods import expanded_line
+from roost.starter.queue_environment import is_restored, queue_environment, submission_environment
 from roost.starter.unit_environment import unit_environment
 
 if TYPE_CHECKING:
@@ -48,6 +49,8 @@ RLIMITS: Final[Mapping[str, str]] = {
 SCRIPT_NAMES: Final[Mapping[Interaction, str]] = {
     Interaction.COMMAND: "QRSH", Interaction.LOGIN: "QLOGIN", Interaction.WINDOW: "INTERACTIVE",
 }  # fmt: skip
+#: What runs the lines of checkpointing interfaces.
+_SHELL: Final = Path("/bin/sh")
 #: Limits from here on are none to the kernel.
 _LIMIT_MAX: Final = 2.0**62
 
@@ -73,6 +76,7 @@ def job_order(runner: Runner, number: int, job_ad: ClassAd) -> SpawnOrder:
     except ValueError as error:
         raise BadJob(str(error)) from None
     _check_method(job_ad, runner.around.context)
+    program = _restored(runner, job_ad, program)
     write_ads(place.sandbox, job_ad, runner.slot_ad, runner.transfers.hands)
     write_hostfile(place.sandbox, runner.around.context, runner.transfers.hands)
     return SpawnOrder(
@@ -95,6 +99,18 @@ def job_order(runner: Runner, number: int, job_ad: ClassAd) -> SpawnOrder:
         limits=rlimits(_limits(job_ad), runner.around.context),
         memory=memory_limit(runner.around.config, runner.slot_ad, job_ad),
     )
+
+
+def _restored(runner: Runner, job_ad: ClassAd, program: Program) -> Program:
+    """The command of a checkpointing interface that takes the place of a job which it has saved; else the program."""
+    context = runner.around.context
+    interface = None if context is None else context.checkpoint
+    if context is None or interface is None or not (interface.restarts_by_command and interface.restart):
+        return program
+    if not is_restored(job_ad, context):
+        return program
+    values = script_values(runner, job_ad, program) | {"job_pid": str(job_ad.eval(CHECKPOINTED))}
+    return replace(program, path=_SHELL, arguments=("sh", "-c", expanded_line(interface.restart, values)))
 
 
 def _check_method(job_ad: ClassAd, context: QueueContext | None) -> None:

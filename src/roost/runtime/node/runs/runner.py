@@ -23,7 +23,7 @@ from roost.config import Config
 from roost.model import starter_effects as sef
 from roost.model import starter_events as sev
 from roost.model.queue_context import QueueContext
-from roost.model.starter import Doing, ExitReport, Output, StarterHold, StarterTimer, Usage
+from roost.model.starter import Doing, ExitReport, Method, Output, StarterHold, StarterTimer, Usage
 from roost.runtime.bus.client import Carrier
 from roost.runtime.clock import Clock
 from roost.runtime.files.deputies import Deputies, is_users, with_hands
@@ -144,6 +144,8 @@ class Runner:
         if around.context is not None and around.context.parallel and around.context.parallel.controls_slaves:
             self.tasks = JobTasks(around.bus, around.name, schedd, run, around.record, self._end_job)
         self.family: Family | None = None
+        #: The queue has been told that the job stands still.
+        self._told_stopped = False
         #: Which start of the job the family is of.
         self.number = 0
         self.hooks = JobHooks(self)
@@ -192,12 +194,14 @@ class Runner:
                 self._queue.put_nowait(self._suspend())
             case sef.ContinueProcesses():
                 self._queue.put_nowait(self._resume())
-            case sef.SignalJob(signal=name, all=True):
-                self._queue.put_nowait(self._signal_all(name))
+            case sef.SignalJob(signal=name, all=True, suspends=suspends):
+                self._queue.put_nowait(self._signal_all(name, suspends=suspends))
             case sef.SignalJob(signal=name):
                 self._queue.put_nowait(self._signal(name))
             case sef.KillProcesses():
                 self._queue.put_nowait(self.kill())
+            case sef.RunMethod():
+                self._queue.put_nowait(self._method(effect))
             case sef.RunHook(point=point):
                 if effect.awaited or not self.hooks.is_running(point):
                     # One that hangs is not joined by others.
@@ -548,13 +552,42 @@ class Runner:
         if self.tasks is not None:
             self.tasks.hold(still=True)
         if self.family is not None:
-            self.around.stopped(await self.family.suspend())
+            self._tell_stopped(await self.family.suspend())
+
+    def _tell_stopped(self, processes: int) -> None:
+        """The job counts as suspended: that is told once, when it is warned or when it is stopped."""
+        if not self._told_stopped:
+            self._told_stopped = True
+            self.around.stopped(processes)
+
+    async def _tell_stopping(self, family: Family) -> None:
+        usage = await self.around.measure(family)
+        self._tell_stopped(0 if usage is None else usage.process_count)
 
     async def _resume(self) -> None:
+        self._told_stopped = False
         if self.tasks is not None:
             self.tasks.hold(still=False)
         if self.family is not None:
             await self.family.resume()
+
+    async def _method(self, effect: sef.RunMethod) -> None:
+        """What a queue instance has in place of a signal; a line for a shell is not waited for here."""
+        if self.family is None:
+            self.around.tell(sev.MethodEnded(method=effect.method))
+            return
+        if effect.method is Method.RESUME:
+            self._told_stopped = False
+        if effect.method in (Method.SUSPEND, Method.RESUME) and self.tasks is not None:
+            self.tasks.hold(still=effect.method is Method.SUSPEND)
+        if effect.command.startswith("/"):
+            # One that an earlier order began goes on: methods of different kinds may run at once.
+            self.hooks.keep(self._begin(effect.method, self.hooks.method(effect, self.family.pid)), effect.method)
+        else:
+            await self.family.signal_all(signal.Signals[effect.command])
+            self.around.tell(sev.MethodEnded(method=effect.method))
+        if effect.method is Method.SUSPEND:
+            await self._tell_stopping(self.family)
 
     def _end_job(self) -> None:
         """A slave task of the job has failed, or the user who was connected to it is gone."""
@@ -569,9 +602,11 @@ class Runner:
             # It is there, and cannot be told. Were it gone, its end would be on its way.
             self.around.tell(sev.SoftKillFailed(run=self.number))
 
-    async def _signal_all(self, name: str) -> None:
+    async def _signal_all(self, name: str, *, suspends: bool = False) -> None:
         if self.family is not None:
             await self.family.signal_all(signal.Signals[name])
+            if suspends:
+                await self._tell_stopping(self.family)
 
     async def give_up(self) -> None:
         """End the work of a starter that does not end it itself: nothing of the job is to be left."""

@@ -6,11 +6,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from roost.classad import ClassAd
+from roost.model.queue_context import CELL
 from roost.runtime.node.runs.job_environment import HOSTFILE
 from roost.runtime.processes.accounts import own_account
 from roost.starter.queue_environment import task_of
 
 if TYPE_CHECKING:
+    from roost.model.queue_context import QueueContext
     from roost.runtime.node.runs.job_environment import Program
     from roost.runtime.node.runs.runner import Runner
 
@@ -39,19 +41,33 @@ def script_values(runner: Runner, job_ad: ClassAd, program: Program | None) -> d
             "pe_hostfile": str(runner.sandbox.path / HOSTFILE),
         }
     )
-    return of_environment | {
-        "host": runner.around.name if context is None else context.host,
-        "queue": runner.slot.partition("@")[0] if context is None else context.queue,
-        "job_id": text("ClusterId", "0"),
-        "ja_task_id": task_of(job_ad).number,
-        "job_owner": text("Owner", own_account().name),
-        "job_name": text("CellJobName") or text("JobBatchName") or Path(text("Cmd", "none")).name,
-        "processors": str(cpus if isinstance(cpus, int) else 1) if context is None else context.processors,
-        "stdin_path": "/dev/null" if program is None else _path(program.stdin),
-        "stdout_path": output or "/dev/null",
-        "stderr_path": errors or "/dev/null",
-        "merge_stderr": "1" if output and output == errors else "0",
-    }
+    return (
+        of_environment
+        | {
+            "host": runner.around.name if context is None else context.host,
+            "queue": runner.slot.partition("@")[0] if context is None else context.queue,
+            "job_id": text("ClusterId", "0"),
+            "ja_task_id": task_of(job_ad).number,
+            "job_owner": text("Owner", own_account().name),
+            "job_name": text("CellJobName") or text("JobBatchName") or Path(text("Cmd", "none")).name,
+            "processors": str(cpus if isinstance(cpus, int) else 1) if context is None else context.processors,
+            "stdin_path": "/dev/null" if program is None else _path(program.stdin),
+            "stdout_path": output or "/dev/null",
+            "stderr_path": errors or "/dev/null",
+            "merge_stderr": "1" if output and output == errors else "0",
+        }
+        | _site(context)
+    )
+
+
+def _site(context: QueueContext | None) -> dict[str, str]:
+    """Where the files of the cell are, and what commands of a checkpointing interface are told."""
+    if context is None:
+        return {}
+    found = {"sge_root": context.sge_root, "sge_cell": CELL}
+    if (interface := context.checkpoint) is not None:
+        found |= {"ckpt_dir": interface.directory, "ckpt_signal": interface.signal or "none"}
+    return found
 
 
 def _path(path: Path | None) -> str:

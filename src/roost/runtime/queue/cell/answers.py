@@ -252,7 +252,7 @@ class CellAnswers:
             return None
         from roost.gridengine.pool.context import context_of
 
-        context = context_of(await self.read_cell(), task)
+        context = context_of(await self.read_cell(), task, job_ad, self._daemon.copies.sge_root)
         if context is None:
             raise NoSuchQueue(f"the cell no longer has the queue of {task.get('Instance')}")
         return context
