@@ -45,6 +45,8 @@ class TaskUse:
     system_cpu_s: float = 0.0
     #: memory times CPU time, GiB s
     mem: float = 0.0
+    #: GiB
+    io: float = 0.0
     #: Largest virtual memory, bytes.
     maxvmem: float = 0.0
     #: By the names of getrusage(2).

@@ -1,8 +1,8 @@
 """What users of a Grid Engine cell have used: sums that halve with time, and the rules by which they do.
 
 An account is kept as it was when it last changed: sums of a later time follow from that. What is used is ``cpu`` (s),
-``mem`` (GiB of virtual memory times s of CPU, as Grid Engine counts) and ``io`` (GiB that were read and written),
-which machines do not measure yet.
+``mem`` (GiB of virtual memory times s of CPU, as Grid Engine counts) and ``io`` (GiB that were read and written through
+system calls).
 
 Source: sched_conf(5), `halftime`, `halflife_decay_list` and `usage_weight_list`.
 """
@@ -17,8 +17,9 @@ from roost.base.records import dataclass, field
 
 #: What is counted.
 NAMES: Final = ("cpu", "mem", "io")
-#: Attributes of a job's ad: what its run has used, GiB s, and what of all its account was charged with.
+#: Attributes of a job's ad: what its run has used, GiB s and GiB, and what of all its account was charged with.
 MEMORY: Final = "CellMemoryUsed"
+IO: Final = "CellIoUsed"
 CHARGED: Final = "CellCharged"
 
 Amounts = Mapping[str, float]

@@ -9,7 +9,7 @@ from __future__ import annotations
 from enum import IntEnum, StrEnum
 from typing import Final
 
-from roost.base.records import dataclass
+from roost.base.records import dataclass, field
 from roost.classad import ClassAd
 
 
@@ -117,6 +117,8 @@ class Usage:
     user_cpu_s: float
     system_cpu_s: float
     process_count: int
+    #: What they have read and written through system calls, bytes.
+    io_bytes: int = field(default=0, metadata={"added": True})
     #: Of the sandbox, KiB; None where it was not measured.
     disk_usage_kib: int | None = None
 

@@ -24,7 +24,7 @@ from roost.model.cell_accounting import (
     AccountingRecord,
     TaskUse,
 )
-from roost.model.cell_usage import MEMORY
+from roost.model.cell_usage import IO, MEMORY
 from roost.schedd.book import Job
 from roost.schedd.changes import AddAccounting
 from roost.schedd.events import RunEnded
@@ -65,6 +65,7 @@ def with_tasks(event: RunEnded) -> RunEnded:
         ("RemoteUserCpu", sum(use.user_cpu_s for use in event.tasks)),
         ("RemoteSysCpu", sum(use.system_cpu_s for use in event.tasks)),
         (MEMORY, sum(use.mem for use in event.tasks)),
+        (IO, sum(use.io for use in event.tasks)),
     ):
         said[name] = _number(said, name) + more
     return replace(event, attributes=said)
@@ -87,6 +88,7 @@ def _of_task(record: AccountingRecord, use: TaskUse) -> AccountingRecord:
         resources=use.resources,
         cpu_s=_cpu_s(use),
         mem=use.mem,
+        io=use.io,
         maxvmem=use.maxvmem,
     )
 
@@ -103,6 +105,7 @@ def _summed(record: AccountingRecord, uses: Sequence[TaskUse]) -> AccountingReco
         resources=resources,
         cpu_s=record.cpu_s + sum(map(_cpu_s, uses)),
         mem=record.mem + sum(use.mem for use in uses),
+        io=record.io + sum(use.io for use in uses),
         maxvmem=max((record.maxvmem, *(use.maxvmem for use in uses))),
     )
 
@@ -184,6 +187,7 @@ def _used(record: AccountingRecord, job: Job, said: ClassAd, ended: int) -> Acco
         resources=used,
         cpu_s=max(user_s + system_s, own_s),
         mem=_number(said, MEMORY),
+        io=_number(said, IO),
         maxvmem=_number(said, "ImageSize") * _KIB,
     )
 

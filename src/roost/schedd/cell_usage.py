@@ -11,7 +11,7 @@ from __future__ import annotations
 from roost.classad import ClassAd
 from roost.model.audit import AuditKind, AuditRecord
 from roost.model.cell_requests import TASK
-from roost.model.cell_usage import CHARGED, MEMORY, NAMES, Owner
+from roost.model.cell_usage import CHARGED, IO, MEMORY, NAMES, Owner
 from roost.schedd.book import Job
 from roost.schedd.changes import AddAudit, ClearUsage, PutUsage
 from roost.schedd.claim_table import ClaimTable
@@ -52,7 +52,7 @@ def _factors(task: ClassAd) -> dict[str, float]:
 
 def _measured(said: ClassAd) -> dict[str, float]:
     cpu = _number(said, "RemoteUserCpu") + _number(said, "RemoteSysCpu")
-    return {"cpu": cpu, "mem": _number(said, MEMORY)}
+    return {"cpu": cpu, "mem": _number(said, MEMORY), "io": _number(said, IO)}
 
 
 def _reserved(job: Job, task: ClassAd, at: float) -> dict[str, float]:

@@ -43,9 +43,9 @@ _HOLD: Final = _folded("CellHolds HoldReason HoldReasonCode HoldReasonSubCode")
 #: What has happened to a job that has not been held.
 _HAPPENED: Final = frozenset(map(fold, (*ZEROES, *ZERO_SECONDS))) | _folded(
     "AutoClusterAttrs AutoClusterId BytesRecvd BytesSent CellCharged CellCheckpointed CellErrorReason "
-    "CellFailed CellFailedReason CellMemoryUsed CellResourcesUsed CellTask CompletionDate EnteredCurrentStatus "
-    "ExitBySignal ExitCode ExitSignal JobCoreDumped JobCurrentStartDate JobCurrentStartExecutingDate "
-    "JobLastStartDate JobStartDate "
+    "CellFailed CellFailedReason CellIoUsed CellMemoryUsed CellResourcesUsed CellTask CompletionDate "
+    "EnteredCurrentStatus ExitBySignal ExitCode ExitSignal JobCoreDumped JobCurrentStartDate "
+    "JobCurrentStartExecutingDate JobLastStartDate JobStartDate "
     "LastCheckpointPlatform LastCkptTime LastHoldReason LastHoldReasonCode LastHoldReasonSubCode LastJobStatus "
     "LastMatchTime LastRejMatchReason LastRejMatchTime LastRemoteHost LastRunBytesRecvd LastRunBytesSent "
     "LastVacateTime NumCkptsThisRun NumJobMatches NumVacates ReleaseReason RemoteHost RemovalTold RemoveReason "

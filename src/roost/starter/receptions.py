@@ -235,6 +235,7 @@ def usage_sampled(work: Work, event: ev.UsageSampled) -> bool:
             usage,
             image_size_kib=max(before.image_size_kib, usage.image_size_kib),
             resident_kib=max(before.resident_kib, usage.resident_kib),
+            io_bytes=max(before.io_bytes, usage.io_bytes),
             disk_usage_kib=before.disk_usage_kib if usage.disk_usage_kib is None else usage.disk_usage_kib,
         )
     if work.state.launch.context is not None:

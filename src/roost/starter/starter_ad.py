@@ -14,12 +14,14 @@ from roost.classad.ad import MISSING, ad_of_cells
 from roost.classad.values import fold
 from roost.model.cell_accounting import RESOURCES_USED
 from roost.model.cell_requests import CHECKPOINTED
-from roost.model.cell_usage import MEMORY
+from roost.model.cell_usage import IO, MEMORY
 from roost.model.starter import Doing, Ending, Usage
 from roost.starter.failed import error_reason, failed, failed_text
 from roost.starter.limits import limit_text
 from roost.starter.starter_state import StarterState
 from roost.starter.states import JOB_STATES, WITH_PROCESS
+
+_GIB: Final = 2**30
 
 #: Attributes of a slot that stay the same while a job runs, beside those that MachineResources names.
 STATIC: Final = ("Memory", "Cpus", "SlotID", "SlotTypeID", "SlotType", "Name", "Machine", "FileSystemDomain")
@@ -40,7 +42,7 @@ OF_ONE_RUN: Final = (
     "JobState", "JobPid", "NumPids", "VacateUntil", "VacateTimeLeft", "ExitReason", "ExitBySignal", "ExitCode",
     "ExitSignal", "JobCoreDumped", "JobDuration", "HoldReason", "HoldReasonCode", "HoldReasonSubCode", "VacateReason",
     "VacateReasonCode", "VacateReasonSubCode", "CellFailed", "CellFailedReason",
-    "CellErrorReason", MEMORY, RESOURCES_USED,
+    "CellErrorReason", MEMORY, IO, RESOURCES_USED,
 )  # fmt: skip
 _OF_ONE_RUN: Final = frozenset(map(fold, OF_ONE_RUN))
 
@@ -161,7 +163,8 @@ def exit_text(state: StarterState) -> str:
 
 
 #: Names of what is known of a running job to the keys of their cells.
-_KEYS: Final = {name: fold(name) for name in (*MEASURED, MEMORY, "JobState", "JobStartDate", "JobPid", CHECKPOINTED)}
+_OF_RUNNING: Final = (*MEASURED, MEMORY, IO, "JobState", "JobStartDate", "JobPid", CHECKPOINTED)
+_KEYS: Final = {name: fold(name) for name in _OF_RUNNING}
 _WORDS: Final = {"exit": "ended", "evict": "evicted", "hold": "put on hold", "remove": "removed"}
 
 
@@ -173,6 +176,7 @@ def _known(state: StarterState, now: float) -> dict[str, int | float | str]:
         known["CpusUsage"] = (state.usage.user_cpu_s + state.usage.system_cpu_s) / run_s
     if state.usage is not None and state.launch.context is not None:
         known[MEMORY] = state.memory_used
+        known[IO] = state.usage.io_bytes / _GIB
     if state.state in JOB_STATES:
         known["JobState"] = str(state.state)
     elif state.doing is Doing.DEFERRAL:

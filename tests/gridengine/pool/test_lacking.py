@@ -12,7 +12,7 @@ def test_a_new_cell_lacks_nothing_and_the_plain_one_its_load_sensor() -> None:
     assert list(not_carried_out(cell())) == ["load_sensor (configuration global)"]
 
 
-def test_usage_that_no_machine_measures_is_named_where_it_counts() -> None:
+def test_usage_that_does_not_count_as_there_is_named_where_it_counts() -> None:
     edits = (
         "schedconf: weight_tickets_share 100\nschedconf: usage_weight_list cpu=0.5,mem=0.3,io=0.2\n"
         "schedconf: halflife_decay_list cpu=-1:mem=0"
@@ -20,7 +20,6 @@ def test_usage_that_no_machine_measures_is_named_where_it_counts() -> None:
     tree = {"sharetree": "id=0\nname=Root\ntype=0\nshares=1\nchildnodes=NONE\n"}
     assert list(not_carried_out(cell(edits, files=tree))) == [
         "load_sensor (configuration global)",
-        "usage_weight_list other than cpu and mem (scheduler configuration)",
         "halflife_decay_list of -1 (scheduler configuration)",
     ]
     # Without a tree it counts nowhere.

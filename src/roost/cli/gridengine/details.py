@@ -18,6 +18,7 @@ from roost.cli.pool import Refused
 from roost.explain.cell_tasks import Task, slots_asked
 from roost.gridengine.commands.errors import FAILED, Failure
 from roost.model import cell_requests as cell
+from roost.model.cell_usage import IO, MEMORY
 from roost.model.command_line import arguments_of, environment_of
 from roost.model.cycle_answers import JobInCell
 from roost.wire.ads import ad_from
@@ -214,16 +215,18 @@ def _behind(pool: Pool, tasks: Sequence[Task]) -> Iterator[str]:
         yield f"{'' if at else _INFO:<28}{sentence}\n"
 
 
-_USED: Final = ("ProcId", "RemoteUserCpu", "RemoteSysCpu", "ResidentSetSize", "ImageSize")
+_USED: Final = ("ProcId", "RemoteUserCpu", "RemoteSysCpu", "ResidentSetSize", "ImageSize", MEMORY, IO)
 
 
 def _usage(task: Task, row: Mapping[str, Any]) -> str:
-    """CPU time and memory of a task that runs; what a machine does not measure is not available."""
+    """What a task that runs has used, as its machine said last."""
     cpu = int(sum(float(row.get(name) or 0) for name in ("RemoteUserCpu", "RemoteSysCpu")))
     clock = f"{cpu // 3600:02}:{cpu // 60 % 60:02}:{cpu % 60:02}"
     memory = row.get("ImageSize")
     size = f"{memory / 1024:.3f}M" if isinstance(memory, int) and memory else "N/A"
-    return f"usage {task.number or 1:>9}:{'':12}cpu={clock}, mem=N/A, io=N/A, vmem={size}, maxvmem={size}\n"
+    mem, moved = (float(row.get(name) or 0) for name in (MEMORY, IO))
+    used = f"cpu={clock}, mem={mem:.5f} GB s, io={moved:.5f} GB, vmem={size}, maxvmem={size}"
+    return f"usage {task.number or 1:>9}:{'':12}{used}\n"
 
 
 def _reasons(pool: Pool, tasks: Sequence[Task]) -> Iterator[str]:

@@ -142,7 +142,7 @@ def _said(text: str) -> str:
 
 
 def _notice(cell: Cell, host: str, name: str, usual: str) -> str:
-    """The signal of `execd_params` that warns a job; "" for none. A word that is no signal counts as not given."""
+    """The signal of `execd_params` that warns a job; "" for none. A word that is not a signal counts as not given."""
     word = parameters(_configured(cell, host, "execd_params")).get(name, "default")
     return "" if word.casefold() == "none" else signal_named(word) or usual
 

@@ -10,12 +10,13 @@ from roost.gridengine.cell import Cell
 from roost.gridengine.objects.parallel import ParallelEnvironment
 from roost.gridengine.objects.scheduler import SchedulerConfiguration
 from roost.gridengine.pool.usage import decays, needs_usage
+from roost.model.cell_usage import NAMES
 
 _VARIABLE: Final = re.compile(r"\$([a-z_]+)")
 #: Attributes of the cell's or a host's configuration that do.
 _OF_CONFIGURATIONS: Final = ("load_sensor",)
 #: What machines measure of jobs for their usage.
-_MEASURED: Final = ("cpu", "mem")
+_MEASURED: Final = NAMES
 
 
 def not_carried_out(cell: Cell) -> Iterator[str]:
@@ -38,7 +39,7 @@ def not_carried_out(cell: Cell) -> Iterator[str]:
 def _of_usage(scheduler: SchedulerConfiguration) -> Iterator[str]:
     """What counts in usage and is not measured, or not as Grid Engine does."""
     if any(one.name not in _MEASURED and one.number for one in scheduler.usage_weight_list):
-        yield "usage_weight_list other than cpu and mem"
+        yield "usage_weight_list other than cpu, mem and io"
     if 0.0 in decays(scheduler).values():
         # Grid Engine counts what jobs use that run.
         yield "halflife_decay_list of -1"

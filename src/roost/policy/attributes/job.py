@@ -108,6 +108,12 @@ REQUESTS: tuple[Attribute, ...] = (
         when="after a run in a queue instance",
     ),
     _row(
+        "CellIoUsed",
+        Kind.REAL,
+        "What the last run read and wrote through system calls, GiB.",
+        when="after a run in a queue instance",
+    ),
+    _row(
         "CellResourcesUsed",
         Kind.AD,
         "What the program of the last run used, by the names of getrusage(2): ru_utime (s), ru_maxrss (KiB) and more.",

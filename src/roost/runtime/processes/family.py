@@ -258,9 +258,9 @@ class Family:
         shepherd, group = self.shepherd, self.started.group
         if self._count > _MEASURED_HERE_MAX:
             self.is_touched = True
-            usage = await asyncio.to_thread(family_usage, shepherd, group)
+            usage = await asyncio.to_thread(family_usage, shepherd, group, self.started.io_before)
         else:
-            usage = family_usage(shepherd, group)
+            usage = family_usage(shepherd, group, self.started.io_before)
         self._count = usage.process_count if usage is not None else 0
         if usage is None and self._shepherd is not None:
             # A shepherd that was stopped does not see that its job is gone.

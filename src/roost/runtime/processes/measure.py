@@ -2,8 +2,9 @@
 
 Members and CPU come from the job's control group where it has one; else from the tree below its shepherd, whose own
 account has the CPU of all that were waited for. There what a process used is missed if its parent did not wait for it
-(it ignored SIGCHLD). Sizes are sums over the processes, as users of HTCondor know them: pages that processes share
-count in each.
+(it ignored SIGCHLD). What processes read and write is counted by system calls, whether it goes to a disk or not, and
+comes from the tree in any case. Sizes are sums over the processes, as users of HTCondor know them: pages that processes
+share count in each.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from roost.model.starter import Usage
-from roost.runtime.processes.shepherd.processes import Seen, descendants, look
+from roost.runtime.processes.shepherd.processes import Seen, descendants, io_bytes, look
 from roost.runtime.processes.shepherd.system import read_kernel_file
 
 _TICKS_PER_S: Final = os.sysconf("SC_CLK_TCK")
@@ -21,8 +22,8 @@ _PAGE_KIB: Final = os.sysconf("SC_PAGE_SIZE") // 1024
 _USEC_PER_S: Final = 1_000_000
 
 
-def family_usage(shepherd: int, group: Path | None) -> Usage | None:
-    """The use of a job's processes; None if there are none."""
+def family_usage(shepherd: int, group: Path | None, io_before: int = 0) -> Usage | None:
+    """The use of a job's processes; None if there are none. `io_before`: of the shepherd before the job, bytes."""
     members = group_members(group) if group is not None else list(descendants(shepherd).values())
     if not members:
         return None
@@ -33,6 +34,7 @@ def family_usage(shepherd: int, group: Path | None) -> Usage | None:
         user_cpu_s=user_s,
         system_cpu_s=system_s,
         process_count=len(members),
+        io_bytes=max(0, sum(io_bytes(pid) for pid in (shepherd, *(each.pid for each in members))) - io_before),
     )
 
 

@@ -37,6 +37,8 @@ class StartRecord:
     started_at: float
     #: The group by which version 1 limits its memory; None where there is none.
     memory_group: Path | None = None
+    #: What the shepherd had read and written before, with its earlier jobs, bytes.
+    io_before: int = 0
 
     @classmethod
     def of(cls, fields: dict[str, Any], key: str) -> StartRecord:
@@ -52,6 +54,7 @@ class StartRecord:
             group=None if group is None else Path(group),
             started_at=fields["started_at"],
             memory_group=Path(fields["memory_group"]) if "memory_group" in fields else None,
+            io_before=fields.get("io_before", 0),
         )
 
 
@@ -142,6 +145,7 @@ def _outcome(fields: dict[str, Any]) -> ProcessEnd | NotStarted:
         user_cpu_s=fields["user_s"],
         system_cpu_s=fields["system_s"],
         max_resident_kib=fields["max_resident_kib"],
+        io_bytes=fields.get("io_bytes", 0),
         left=fields["left"],
         out_of_memory=(fields["memory_limit"], fields["memory_peak"]) if "memory_limit" in fields else None,
         # Records of earlier versions have none.

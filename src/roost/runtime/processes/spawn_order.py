@@ -254,6 +254,8 @@ class ProcessEnd:
     #: CPU of all processes of the job, s, as far as they were waited for or counted by a control group.
     user_cpu_s: float = 0.0
     system_cpu_s: float = 0.0
+    #: What they read and wrote through system calls, as far as they were waited for, bytes.
+    io_bytes: int = 0
     #: Largest resident size of one process, KiB.
     max_resident_kib: int = 0
     #: Processes that could not be got rid of.

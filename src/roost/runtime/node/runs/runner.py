@@ -715,6 +715,7 @@ def _last_usage(end: ProcessEnd) -> Usage:
         user_cpu_s=end.user_cpu_s,
         system_cpu_s=end.system_cpu_s,
         process_count=0,
+        io_bytes=end.io_bytes,
     )
 
 

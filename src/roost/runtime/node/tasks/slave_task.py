@@ -122,6 +122,7 @@ class SlaveTask:
             user_cpu_s=end.user_cpu_s,
             system_cpu_s=end.system_cpu_s,
             mem=self._mem,
+            io=end.io_bytes / _GIB,
             maxvmem=max(self._maxvmem, float(end.max_resident_kib * _KIB)),
             resources=dict(end.resources),
         )

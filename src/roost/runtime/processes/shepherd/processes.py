@@ -231,6 +231,16 @@ def continue_family(root: int) -> int:
     return len(reached)
 
 
+def io_bytes(pid: int) -> int:
+    """What a process, and those that it waited for, have read and written through system calls, bytes; 0 if unknown."""
+    words = read_kernel_file(b"/proc/%d/io" % pid).split()
+    told = dict(zip(words[::2], words[1::2]))  # noqa: B905
+    try:
+        return int(told.get(b"rchar:", b"0")) + int(told.get(b"wchar:", b"0"))
+    except ValueError:
+        return 0
+
+
 def kill_family(root: int, group: bytes | None) -> int:
     """SIGKILL everything below a process and in a control group; how many were found below it.
 

@@ -28,7 +28,15 @@ import time
 
 from roost.runtime.processes.shepherd.launch import Failed, is_plain, launch, launch_plain
 from roost.runtime.processes.shepherd.memory import killed_for_memory, limit_memory, memory_words
-from roost.runtime.processes.shepherd.processes import children, kill_family, make_group, remove_group, send, start_of
+from roost.runtime.processes.shepherd.processes import (
+    children,
+    io_bytes,
+    kill_family,
+    make_group,
+    remove_group,
+    send,
+    start_of,
+)
 from roost.runtime.processes.shepherd.system import (
     append_record,
     become_reaper,
@@ -142,7 +150,9 @@ def _tell(channel: _socket.socket, answer: dict[str, object], line: _socket.sock
 class Job:
     """The job as its shepherd sees it."""
 
-    __slots__ = ("boot", "file", "identity", "order", "outcome", "pid", "relay", "runs", "started_at", "used_before")
+    __slots__ = (
+        "boot", "file", "identity", "io_before", "order", "outcome", "pid", "relay", "runs", "started_at", "used_before"
+    )  # fmt: skip
 
     def __init__(self, order: dict[str, Any], boot: str) -> None:
         self.order = order
@@ -162,6 +172,7 @@ class Job:
         #: What children of the shepherd, those of earlier jobs, have used.
         before = os.times()
         self.used_before = before.children_user, before.children_system
+        self.io_before = io_bytes(os.getpid())
 
     def begin(self) -> dict[str, object]:
         """Start the program; what the daemon is to hear."""
@@ -218,6 +229,7 @@ class Job:
             "boot": self.boot,
             "group": None if group is None else os.fsdecode(group),
             "started_at": self.started_at,
+            "io_before": self.io_before,
         }
         if memory is not None and memory["group"] != group:
             self.identity["memory_group"] = os.fsdecode(memory["group"])
@@ -376,7 +388,8 @@ class Job:
     def _record(self, left: int) -> None:
         """How it ended, with what all of its processes have used so far."""
         user_s, system_s = self._used()
-        self.outcome.update(user_s=user_s, system_s=system_s, left=left, final=left == 0)
+        moved = max(0, io_bytes(os.getpid()) - self.io_before)
+        self.outcome.update(user_s=user_s, system_s=system_s, io_bytes=moved, left=left, final=left == 0)
         until, again = time.monotonic() + RECORD_S, False
         while True:
             try:
