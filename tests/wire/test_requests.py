@@ -20,6 +20,12 @@ from roost.wire.requests.verb import Daemon, Request, Verb
 from roost.wire.structs import Struct, data_of, read, replaced
 from roost.wire.verbs import VERBS, ask_of, request_of
 
+RESERVATION = cell.Reservation(
+    number=1, owner="ann", submitted=1.0, start=2.0, end=3.0, grants=(cell.Granted(instance="all.q@a", slots=2),),
+    name="n", group="g", account="x", resources="lic=1", queues="all.q", master_queues="b.q", parallel="make 2",
+    checkpoint="c", interactive=True, environment="make", users=("bob", "@staff"), hard_errors=True, mail_options="b",
+    mail_list="m", deleted=True, begun=True,
+)  # fmt: skip
 #: A request of each kind, with a value other than the default in every field.
 REQUESTS: tuple[Request[Any], ...] = (
     central.Ads(
@@ -35,6 +41,8 @@ REQUESTS: tuple[Request[Any], ...] = (
     central.ExplainSlot(slot="slot1@m"),
     central.CellHosts(),
     central.CellPriorities(),
+    central.Reserve(reservation=RESERVATION, verify=True),
+    central.CellReservations(),
     central.QueueInstances(),
     central.UnderWay(reply="r"),
     central.Users(),
@@ -60,6 +68,10 @@ REQUESTS: tuple[Request[Any], ...] = (
     cell.AccountingSums(host="a", instances=("all.q@*",), group="g", project="p", department="d", environment="e",
                         slots=2, account="a", by=("owner", "slots")),
     cell.AskAccountingForm(),
+    cell.Reservations(),
+    cell.ReservationLog(number=3, limit=5),
+    cell.KeepReservation(reservation=RESERVATION, revision=4),
+    cell.DeleteReservations(numbers=(1, 2), users=("ann",), force=True),
     cell.CellLog(limit=7),
     cell.InstanceStates(),
     cell.ChangeInstances(action="suspend", names=("all.q@node1", "b.q@@fast")),

@@ -83,10 +83,13 @@ SHARE: Final = "CellShare"
 OVERRIDE_TICKETS: Final = "CellOverrideTickets"
 #: `-dl`: when the job has to run at the latest, epoch s.
 DEADLINE: Final = "CellDeadline"
+#: `-ar`: the number of the advance reservation that the job uses.
+RESERVATION: Final = "CellReservation"
 #: What only the order and the bookings of a run depend on.
 RANKED: Final = (RESERVE, SHARE, OVERRIDE_TICKETS, DEADLINE)
-#: The list of the users who may give jobs deadlines.
+#: The lists of the users who may give jobs deadlines, and make advance reservations.
 DEADLINE_USERS: Final = "deadlineusers"
+RESERVATION_USERS: Final = "arusers"
 #: `-hold_jid_ad`: the arrays whose tasks have to leave first, in the same two forms.
 ARRAY_PREDECESSORS: Final = "CellArrayPredecessors"
 ARRAY_PREDECESSORS_ASKED: Final = "CellArrayPredecessorsAsked"

@@ -166,6 +166,8 @@ def _begun(job: Job) -> AccountingRecord | None:
         slots=int(_number(task, "AllSlots") or _number(task, "Slots") or 1),
         task=_task(job),
         category=str(task.get("Category", "")) or NONE,
+        reservation=int(_number(task, "Reservation")),
+        reserved_at=int(_number(task, "ReservedAt")),
     )
 
 

@@ -20,6 +20,8 @@ MEANINGS: Final = {
     "no-database": "The daemon cannot reach its database. Its log says why, and it tries again by itself.",
     "database-damaged": "The daemon's database is damaged, so nothing can be changed. Its log says what to do.",
     "cell-refused": "The change would make the Grid Engine cell invalid. The text of the answer says why.",
+    "too-many-reservations": "The Grid Engine cell has as many advance reservations as max_advance_reservations of its "
+    "global configuration allows. Delete one with qrdel, or have a manager raise the limit.",
     "cell-changed-since": "The Grid Engine cell has changed since the command read it. Read it again and "
     "repeat the change.",
     "not-admitted": "The Grid Engine cell does not accept the job. The text of the answer says why.",

@@ -132,6 +132,8 @@ def _lines(pool: Pool, tasks: Sequence[Task]) -> Iterator[tuple[str, object]]:
         yield "maximum concurrency", ad.get("JobMaterializeLimit")
     if _number(ad, cell.OVERRIDE_TICKETS):
         yield "oticket", int(_number(ad, cell.OVERRIDE_TICKETS))
+    if _number(ad, cell.RESERVATION):
+        yield "ar_id", int(_number(ad, cell.RESERVATION))
     yield "binding", "NONE"
     types = ["binary"] * (ad.get(cell.SCRIPT) is None) + ["immediate"] * (ad.get(cell.IMMEDIATE) is True)
     yield "job_type", ",".join(types) or "NONE"

@@ -21,4 +21,7 @@ COMMANDS: Final = {
     "qrsh": "qrsh",
     "qlogin": "qrsh",
     "qsh": "qrsh",
+    "qrsub": "qrsub",
+    "qrstat": "qrstat",
+    "qrdel": "qrdel",
 }

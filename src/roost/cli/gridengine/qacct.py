@@ -43,22 +43,27 @@ def _of_pool(pool: Pool, asked: Asked) -> int:
         "environment": asked.text("pe"), "slots": asked.number("slots"), "account": asked.text("A"),
         "since": asked.since, "until": asked.until, "by_end": "E" in asked,
     }  # fmt: skip
-    # Runs of pools belong to no advance reservation.
-    none = bool(asked.number("ar"))
+    means = _chooser(asked) if "ar" in asked else None
     if "j" in asked:
         request = cell.AccountingLines(**fields, job=asked.job, tasks=tuple(sorted(asked.tasks)), name=asked.name)
-        lines = [] if none else pool.ask(request)
+        lines = pool.ask(request)
         records = (read_line(line) for line in lines)
         suffixes = pool.ask(cell.AskAccountingForm()).suffixes if lines else False
-        chosen = (record for record in records if admits(record.queue, record.host, 1))
+        chosen = (
+            record for record in records if admits(record.queue, record.host, 1) and (means is None or means(record))
+        )
         return _print_blocks(asked, chosen, suffixes=suffixes, told=admits.tell)
+    if means is not None:
+        # The database has no sums by advance reservation.
+        records = (read_line(line) for line in pool.ask(cell.AccountingLines(**fields)))
+        chosen = (record for record in records if means(record) and admits(record.queue, record.host, 1))
+        return _print_sums(asked, chosen, admits.tell)
     sums: dict[tuple[str | int, ...], Figures] = {}
     members = [member for _, member in asked.columns]
     fields["by"] = _keys(asked, members)
-    for row in [] if none else pool.ask(cell.AccountingSums(**fields)):
+    for row in pool.ask(cell.AccountingSums(**fields)):
         if admits(row.queue, row.host, row.runs):
-            key = tuple(0 if member == "reservation" else getattr(row, member) for member in members)
-            _add(sums, key, tuple(row.figures.values()))
+            _add(sums, tuple(getattr(row, member) for member in members), tuple(row.figures.values()))
     admits.tell()
     sys.stdout.write(table([column for column, _ in asked.columns], sums))
     return 0
@@ -66,7 +71,7 @@ def _of_pool(pool: Pool, asked: Asked) -> int:
 
 def _keys(asked: Asked, members: list[str]) -> tuple[str, ...]:
     """What the queue is to sum by: the columns, and what -l has to know."""
-    keys = dict.fromkeys(member for member in members if member != "reservation")
+    keys: dict[str, None] = dict.fromkeys(members)
     if "l" in asked:
         keys |= {"host": None, "queue": None}
     return tuple(keys)

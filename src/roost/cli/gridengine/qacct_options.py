@@ -17,7 +17,7 @@ from roost.gridengine.commands.options import usage
 OPTIONS: Final = options(
     """
 A [account_string] | list [matching] account
-ar [ar_id] | list [matching] advance reservations; pools have none, and their runs have 0
+ar [ar_id] | list [matching] advance reservations
 b begin_time | runs that started at this time or later, [[CC]YY]MMDDhhmm[.SS]
 d days | runs that started in so many days: from -b on, before -e, or before now
 D [department] | list [matching] department

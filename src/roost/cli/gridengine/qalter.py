@@ -32,9 +32,9 @@ if TYPE_CHECKING:
     from roost.cli.pool import Pool
 
 _TAKEN: Final = (
-    "a", "A", "cwd", "dl", "e", "hard", "hold_jid", "hold_jid_ad", "i", "j", "js", "l", "M", "m", "masterq", "N", "o",
-    "P", "p", "pe", "q", "R", "r", "S", "soft", "tc", "v", "V", "w", "wd", "ac", "dc", "sc", "binding", "c", "ckpt",
-    "notify",
+    "a", "A", "ar", "cwd", "dl", "e", "hard", "hold_jid", "hold_jid_ad", "i", "j", "js", "l", "M", "m", "masterq", "N",
+    "o", "P", "p", "pe", "q", "R", "r", "S", "soft", "tc", "v", "V", "w", "wd", "ac", "dc", "sc", "binding", "c",
+    "ckpt", "notify",
 )  # fmt: skip
 OPTIONS: Final = (
     *(option for option in OF_QSUB if option.name in _TAKEN),
@@ -56,7 +56,7 @@ _TOLD: Final = (
     ("ckpt", "checkpointing environment"), ("c", "checkpoint attributes"),
 )  # fmt: skip
 #: Attributes with numbers.
-_NUMBERS: Final = (cell.SHARE, cell.OVERRIDE_TICKETS)
+_NUMBERS: Final = (cell.SHARE, cell.OVERRIDE_TICKETS, cell.RESERVATION)
 #: Options by which the files of streams change.
 _OF_STREAMS: Final = frozenset(("o", "e", "i", "j", "N", "cwd", "wd"))
 #: Option to the attributes that it gives.
@@ -66,7 +66,7 @@ _ATTRIBUTES: Final = {
     "soft l": (cell.SOFT_RESOURCES,), "M": (cell.MAIL_LIST,), "o": (cell.OUTPUT_PATHS,), "P": (cell.PROJECT,),
     "pe": (cell.PARALLEL,), "q": (cell.QUEUES,), "soft q": (cell.SOFT_QUEUES,), "masterq": (cell.MASTER_QUEUES,),
     "r": (cell.RERUN,), "S": (cell.SHELL,), "R": (cell.RESERVE,), "js": (cell.SHARE,), "ot": (cell.OVERRIDE_TICKETS,),
-    "dl": (cell.DEADLINE,),
+    "dl": (cell.DEADLINE,), "ar": (cell.RESERVATION,),
     "notify": (cell.NOTIFY,), "ckpt": (cell.CHECKPOINT,), "c": (cell.CHECKPOINT_WHEN,),
 }  # fmt: skip
 #: Of a job, to work out the files of its streams.
@@ -246,7 +246,7 @@ class _Change:
 
         if "p" in self._options:
             yield f"{pool.user}@{host_name()} sets scheduling priority of job {number} to {self._asked.priority}"
-        for option, words in (("js", "job share"), ("ot", "override tickets")):
+        for option, words in (("ar", "job advance reservation"), ("js", "job share"), ("ot", "override tickets")):
             if option in self._options:
                 yield f"{pool.user}@{host_name()} sets {words} of job {number} to {int(self._asked.texts[option])}"
         for option, words in _TOLD:

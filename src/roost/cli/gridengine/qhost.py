@@ -308,7 +308,7 @@ def _xml(
                 ("qtype_string", instance.types),
                 ("slots_used", instance.used),
                 ("slots", instance.total),
-                ("slots_resv", 0),
+                ("slots_resv", instance.reserved),
                 ("state_string", instance.states),
             ):
                 yield _row("queuevalue", f"qname='{name}' name='{tag}'", figure)

@@ -30,7 +30,7 @@ _COPIED: Final = (
     cell.RERUN, cell.NOT_BEFORE, cell.RESOURCES, cell.SOFT_RESOURCES, cell.QUEUES, cell.SOFT_QUEUES, cell.PROJECT,
     cell.PARALLEL, cell.MASTER_QUEUES, cell.TASKS, cell.PREDECESSORS, cell.PREDECESSORS_ASKED,
     cell.ARRAY_PREDECESSORS, cell.ARRAY_PREDECESSORS_ASKED,
-    cell.RESERVE, cell.SHARE, cell.DEADLINE,
+    cell.RESERVE, cell.SHARE, cell.DEADLINE, cell.RESERVATION,
 )  # fmt: skip
 #: Exit statuses.
 _REFUSED: Final = 4

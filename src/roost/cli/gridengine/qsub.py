@@ -115,7 +115,8 @@ def follow(pool: Pool, plan: ClusterPlan, asked: Asked) -> None:
 
 def _submit(pool: Pool, asked: Asked, name: str, plan: ClusterPlan) -> int:
     follow(pool, plan, asked)
-    if (verify := asked.texts.get("w", "n")) != "n":
+    # As in Grid Engine, a job that an advance reservation could never run is refused.
+    if (verify := asked.texts.get("w", "e" if int(asked.texts.get("ar", 0)) else "n")) != "n":
         from roost.cli.gridengine.verifying import verified
 
         if not verified(pool, plan, verify):

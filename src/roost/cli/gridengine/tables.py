@@ -131,7 +131,7 @@ def _listed(title: str, text: str, behind: str) -> Iterator[str]:
 
 def instance_line(one: QueueInstance) -> str:
     """A queue instance in the list of `qstat -f`, under its rule."""
-    used = f"0/{one.used}/{one.total}"
+    used = f"{one.reserved}/{one.used}/{one.total}"
     load = "-NA-" if one.load is None else f"{one.load:.2f}"
     return (
         f"{_LINE}\n{one.name:<30} {one.types:<5} {used:<14} {load:<8} {one.architecture or '-NA-':<13} {one.states}\n"
@@ -148,7 +148,7 @@ def cluster_lines(instances: Sequence[QueueInstance]) -> Iterator[str]:
         figures = cluster_figures(some)
         load = "-NA-" if figures.load is None else f"{figures.load:.2f}"
         yield (
-            f"{name:<30.30} {load:>7} {figures.used:>6} {0:>6} {figures.free:>6} {figures.total:>6} "
+            f"{name:<30.30} {load:>7} {figures.used:>6} {figures.reserved:>6} {figures.free:>6} {figures.total:>6} "
             f"{figures.for_a_while:>6} {figures.closed:>6} \n"
         )
 
@@ -158,6 +158,7 @@ class Figures(NamedTuple):
 
     load: float | None
     used: int
+    reserved: int
     free: int
     total: int
     for_a_while: int
@@ -174,6 +175,7 @@ def cluster_figures(instances: Iterable[QueueInstance]) -> Figures:
     return Figures(
         load=sum(loads) / len(loads) if loads else None,
         used=sum(one.used for one in some),
+        reserved=sum(one.reserved for one in some),
         free=free,
         total=sum(one.total for one in some),
         for_a_while=away,

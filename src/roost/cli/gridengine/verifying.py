@@ -14,13 +14,15 @@ from typing import TYPE_CHECKING, Final
 from roost.base.records import replace
 from roost.cli.gridengine.asking import cell_files
 from roost.gridengine.commands.errors import Failure, rejected
+from roost.model.cell_requests import RESERVATION
 from roost.wire.requests import central, queue
 
 if TYPE_CHECKING:
     from roost.classad import ClassAd
     from roost.cli.pool import Pool
     from roost.gridengine.instances import QueueInstance
-    from roost.gridengine.scheduling import RunningTask
+    from roost.gridengine.pool.requests import Reader
+    from roost.gridengine.scheduling import Booked, RunningTask
     from roost.schedd.submit.plan import ClusterPlan
 
 _NONE: Final = "no suitable queues"
@@ -60,7 +62,12 @@ def why_not(pool: Pool, ad: ClassAd, *, as_it_is: bool) -> tuple[str, ...] | Non
     complaint = next(reader.complaints(ad), None)
     if complaint is not None:
         raise rejected(complaint)
-    instances = resolve(cell)
+    instances, asked = resolve(cell), ad.get(RESERVATION)
+    number = asked if isinstance(asked, int) else 0
+    booked = _booked(pool, number, reader, now)
+    if number and not booked:
+        # The queue says that there is no such reservation.
+        return None
     plan = run(
         Snapshot(
             cell=cell,
@@ -70,11 +77,33 @@ def why_not(pool: Pool, ad: ClassAd, *, as_it_is: bool) -> tuple[str, ...] | Non
             local_time=datetime.datetime.fromtimestamp(now),
             states=_states(pool) if as_it_is else {},
             running=_running(pool) if as_it_is else (),
-            pending=(PendingJob(number=1, request=reader.request(ad), submitted=now),),
+            pending=(PendingJob(number=1, request=reader.request(ad), submitted=now, reservation=number),),
+            reservations=booked,
             usage={},
         )
     )
     return None if plan.dispatches else plan.scheduling_info(1)
+
+
+def _booked(pool: Pool, number: int, reader: Reader, now: float) -> tuple[Booked, ...]:
+    """The advance reservation that a job is to use, as if it had begun and nothing of it were in use."""
+    from roost.gridengine.pool.reservations import request_of
+    from roost.gridengine.scheduling import Booked, Grant
+    from roost.wire.reservations import reservation_from
+
+    rows = pool.ask(central.CellReservations()) if number else []
+    found = [reservation_from(row.reservation) for row in rows if row.reservation.number == number]
+    return tuple(
+        Booked(
+            number=one.number,
+            request=request_of(one, reader),
+            grants=tuple(Grant(*grant) for grant in one.grants),
+            start=now,
+            end=now + 1.0,
+            environment=one.environment,
+        )
+        for one in found
+    )
 
 
 def _groups(_user: str) -> tuple[str, ...]:

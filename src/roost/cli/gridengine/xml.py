@@ -75,7 +75,7 @@ def full(instances: Sequence[QueueInstance], running: Sequence[Listed], waiting:
             ("name", one.name),
             ("qtype", one.types),
             ("slots_used", one.used),
-            ("slots_resv", 0),
+            ("slots_resv", one.reserved),
             ("slots_total", one.total),
             ("load_avg", None if one.load is None else f"{one.load:.5f}"),
             ("arch", one.architecture or None),

@@ -14,6 +14,7 @@ from roost.base.records import dataclass, field
 from roost.gridengine.commands.errors import BAD_VALUE, USAGE, Failure, rejected
 from roost.gridengine.commands.options import Given, Option, is_yes
 from roost.model import cell_requests as cell
+from roost.model.cell_reservations import NUMBER_MAX
 
 _NOT_YET: Final = "Roost does not act on it yet; leave it out"
 _KEPT: Final = "the pool has no such thing; leave it out"
@@ -21,6 +22,7 @@ _KEPT: Final = "the pool has no such thing; leave it out"
 OPTIONS: Final = (
     Option("a", "do not start before this time, [[CC]YY]MMDDhhmm[.SS]", "date_time"),
     Option("A", "account string", "account_string"),
+    Option("ar", "use the resources of this advance reservation; 0 for none", "ar_id"),
     Option("b", "the command is a program, not a script", "y[es]|n[o]"),
     Option("C", 'prefix of options in the script; "" for none', "directive_prefix"),
     Option("c", "when to checkpoint: n, letters of s, m and x, or the time between two", "ckpt_selector"),
@@ -63,7 +65,6 @@ OPTIONS: Final = (
     Option("wd", "run in this directory", "working_directory"),
     Option("@", "read options from a file", "file"),
     *(Option(name, "job context", "context_list", _KEPT) for name in ("ac", "dc", "sc")),
-    Option("ar", "advance reservation", "ar_id", _NOT_YET),
     Option("binding", "processor binding", "binding_instance", _NOT_YET),
     Option("jsv", "job submission verifier", "jsv_url", _NOT_YET),
     Option("verify", "print the job and submit nothing", "", _NOT_YET),
@@ -138,7 +139,7 @@ class Asked:
             case "p":
                 self.priority = _priority(each.value)
             case "pe":
-                self.texts["pe"] = _parallel(*each.values)
+                self.texts["pe"] = parallel_request(*each.values)
             case _ if each.values:
                 self.texts[each.name] = each.value
             case _:
@@ -162,6 +163,9 @@ class Asked:
         if most is not None and not most.isdecimal():
             text = f'qsub: invalid task concurrency number "{most}".  Must be an integer greater or equal to 0.'
             raise Failure(text, BAD_VALUE)
+        number = self.texts.get("ar", "0")
+        if not number.isdecimal() or int(number) > NUMBER_MAX:
+            raise Failure("qsub: invalid advance reservation id, must be an unsigned integer", USAGE)
         for option, called in _NUMBERS.items():
             given = self.texts.get(option, "0")
             if not given.isdecimal() or int(given) > _NUMBER_MAX:
@@ -182,7 +186,7 @@ def _check_when(text: str) -> None:
         raise Failure(f"qsub: {problem}", BAD_VALUE) from None
 
 
-def _parallel(environment: str, amounts: str) -> str:
+def parallel_request(environment: str, amounts: str) -> str:
     """The request for a parallel environment, as a job's ad has it."""
     from roost.gridengine.pool.requests import slot_ranges
 
@@ -256,6 +260,7 @@ def requests_of(asked: Asked) -> dict[str, str | int | bool | None]:
         cell.CHECKPOINT: texts.get("ckpt"),
         cell.CHECKPOINT_WHEN: texts.get("c"),
         cell.RERUN: None if rerun is None else "ny"[rerun],
+        cell.RESERVATION: int(texts.get("ar", 0)) or None,
         cell.RESERVE: asked.yes.get("R"),
         cell.SHARE: int(texts.get("js", 0)) or None,
         cell.OVERRIDE_TICKETS: int(texts.get("ot", 0)) or None,

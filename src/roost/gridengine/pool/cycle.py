@@ -35,6 +35,7 @@ from roost.gridengine.objects.host import GLOBAL
 from roost.gridengine.pool.hosts import Hosts, load_values
 from roost.gridengine.pool.instance_states import first_letters
 from roost.gridengine.pool.requests import Groups, Reader
+from roost.gridengine.pool.reservations import booked
 from roost.gridengine.pool.suspensions import Order, Place, Suspensions
 from roost.gridengine.pool.tasks import (
     Parts,
@@ -60,7 +61,8 @@ from roost.gridengine.scheduling import (
 )
 from roost.gridengine.scheduling import Snapshot as CellSnapshot
 from roost.gridengine.scheduling.loads import host_of
-from roost.model.cell_requests import DEADLINE, NEXT_ON_MACHINE, OVERRIDE_TICKETS, RESERVE, SHARE, TASK
+from roost.model.cell_requests import DEADLINE, NEXT_ON_MACHINE, OVERRIDE_TICKETS, RESERVATION, RESERVE, SHARE, TASK
+from roost.model.cell_reservations import AdvanceReservation
 from roost.model.cell_usage import Owner, Used
 from roost.model.cycle_answers import JobInCell, SlotInCycle
 from roost.model.identifiers import public_of
@@ -97,6 +99,8 @@ class ActiveCell:
     usage: tuple[tuple[Owner, Used], ...] = ()
     #: Whether a run does.
     needs_usage: bool = False
+    #: Advance reservations.
+    reservations: tuple[AdvanceReservation, ...] = ()
 
     @classmethod
     def of(cls, revision: int, cell: Cell) -> ActiveCell:
@@ -113,6 +117,10 @@ class ActiveCell:
     def suspends(self) -> bool:
         """Whether anything of it suspends jobs."""
         return self.suspends_by_itself or any("s" in letters for letters in self.states.values())
+
+    def reserved_at(self, number: int) -> int:
+        """When an advance reservation was made, epoch s; 0 if there is none of that number."""
+        return next((int(one.submitted) for one in self.reservations if one.number == number), 0)
 
     def with_errors(self, errors: Mapping[str, str]) -> ActiveCell:
         """The cell with other instances in the error state."""
@@ -375,6 +383,7 @@ def cell_snapshot(
         number = numbers.setdefault(cluster_of(master.ad), len(numbers) + len(pending) + 1)
         letters = suspensions.letters(master.slot, master.slot_ad) if master.slot else ""
         tasks.append(running_task([each.ad for each in some], number, master.started, place, letters))
+    states = dict(_given(active))
     return CellSnapshot(
         cell=active.cell,
         instances=(
@@ -388,10 +397,11 @@ def cell_snapshot(
         },
         now=snapshot.now,
         local_time=_EPOCH + datetime.timedelta(seconds=snapshot.now + snapshot.zone_offset_s),
-        states=dict(_given(active)),
+        states=states,
         running=tuple(tasks),
         threshold_times=suspensions.threshold_times,
         pending=tuple(pending),
+        reservations=booked(active, states, pool.machines),
         usage=used_by_account(active.usage, active.cell, snapshot.now),
         seats={host: sum(seat.room for seat in seats) for host, seats in pool.seats.items()},
     )
@@ -443,6 +453,7 @@ def _pending(number: int, request: Request, reader: Reader, verdicts: _Verdicts,
         override=max(0, int(_number(ad, OVERRIDE_TICKETS))),
         deadline=_number(ad, DEADLINE) or None,
         reserve=ad.get(RESERVE) is True,
+        reservation=max(0, int(_number(ad, RESERVATION))),
         tasks=tuple(range(first + 1, first + 1 + min(request.count, limit))) if several else (0,),
     )
 
@@ -497,6 +508,9 @@ def _starts(
             )
             for part in range(len(taken))
         ]
+        for pledge in pledges if job.reservation else ():
+            assert pledge.task is not None
+            pledge.task["ReservedAt"] = active.reserved_at(job.reservation)
         slots = [seat.slot for seat, _ in taken]
         nodes = [snapshot.nodes[slot] for slot in slots]
         yield (

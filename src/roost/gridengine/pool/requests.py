@@ -16,6 +16,7 @@ attribute              option         form
 ``CellReserve``        ``-R y``       TRUE for a job for which the run keeps what it needs
 ``CellShare``          ``-js``        functional share of the job, a number
 ``CellOverrideTickets``  ``-ot``      override tickets, a number
+``CellReservation``    ``-ar``       number of the advance reservation whose resources the job uses
 ``CellDeadline``       ``-dl``        when it has to run, epoch s
 =====================  =============  ==========================================================
 
@@ -49,13 +50,14 @@ from roost.model.cell_requests import (
     PROJECT,
     QUEUES,
     RANKED,
+    RESERVATION,
     RESOURCES,
     SOFT_QUEUES,
     SOFT_RESOURCES,
 )
 
 #: Attributes that tell the jobs of a cell apart: each cluster is a job of its own, as in Grid Engine.
-SIGNIFICANT: Final = ("ClusterId", "JobPrio", IMMEDIATE, *RANKED, *ASKED)
+SIGNIFICANT: Final = ("ClusterId", "JobPrio", IMMEDIATE, RESERVATION, *RANKED, *ASKED)
 
 _RANGE: Final = re.compile(r"(\d+)?(-)?(\d+)?\Z")
 

@@ -74,7 +74,7 @@ def task_ad(
     ad.update({name: value for name, value in _ranked(job) if value})
     if nice := _nice(cell, grants[0].instance):
         ad["Nice"] = nice
-    if category := category_of(cell, request):
+    if category := category_of(cell, request, job.reservation):
         ad["Category"] = category
     if parts is not None:
         ad.update({"Environment": dispatch.environment, "Gang": parts.gang, "Part": part, "Grants": _text(grants)})
@@ -92,6 +92,7 @@ def _ranked(job: PendingJob) -> Iterator[tuple[str, float | None]]:
     yield "Share", job.share
     yield "Override", job.override
     yield "Deadline", job.deadline
+    yield "Reservation", job.reservation
 
 
 def _text(grants: Iterable[Grant]) -> str:
@@ -117,7 +118,7 @@ def _nice(cell: Cell, instance: str) -> int:
     return int(Resolver(cell).instance(queue, host_of(instance)).settings.priority.number)
 
 
-def category_of(cell: Cell, request: Request) -> str:
+def category_of(cell: Cell, request: Request, reservation: int = 0) -> str:
     """What a job asks for, as accounting shows it: options of `qsub`; "" for nothing.
 
     Soft queues are not among them, nor the lists of users that Grid Engine adds where queues have any.
@@ -129,6 +130,7 @@ def category_of(cell: Cell, request: Request) -> str:
         ("-soft -l", _pairs(cell, request.soft)),
         ("-pe", f"{request.environment} {ranges(request.slots)}" if request.environment else ""),
         ("-ckpt", request.checkpoint),
+        ("-ar", str(reservation or "")),
     )
     return " ".join(f"{name} {text}" for name, text in options if text)
 
@@ -219,4 +221,5 @@ def running_task(
         share=int(task.get("Share", 0)),
         override=int(task.get("Override", 0)),
         deadline=float(task.get("Deadline", 0)) or None,
+        reservation=int(task.get("Reservation", 0)),
     )

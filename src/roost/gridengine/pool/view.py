@@ -11,10 +11,12 @@ from roost.gridengine.objects.complex import Complex
 from roost.gridengine.objects.host import GLOBAL
 from roost.gridengine.pool.cycle import ActiveCell, cell_snapshot, pool_hosts
 from roost.gridengine.pool.hosts import Hosts
+from roost.gridengine.pool.reservations import slots_now, state_of, troubles
 from roost.gridengine.pool.suspensions import Suspensions
 from roost.gridengine.scheduling import HostReport, run
 from roost.gridengine.scheduling.ledger import ALWAYS, Ledger, exclusive_names, needs_of
 from roost.gridengine.scheduling.loads import Loads
+from roost.model.cell_reservations import AdvanceReservation
 from roost.negotiator.snapshot import Snapshot
 from roost.negotiator.timing import at_once
 
@@ -35,6 +37,8 @@ class InstanceRow:
     states: str
     #: why it takes no jobs, a sentence each
     reasons: tuple[str, ...]
+    #: slots that advance reservations have now
+    reserved: int = 0
 
 
 def instance_rows(
@@ -44,6 +48,7 @@ def instance_rows(
     found = at_once(pool_hosts(snapshot, Hosts(active.cell, active.instances)))
     told = cell_snapshot(active, snapshot, found, suspensions or Suspensions())
     plan = run(told)
+    reserved = slots_now(active.reservations, snapshot.now)
     used: dict[str, int] = {}
     for task in told.running:
         for instance, slots in task.grants:
@@ -53,13 +58,18 @@ def instance_rows(
         if reason.values:
             why.setdefault(str(reason.values[0]), []).append(reason.sentence())
     return tuple(
-        _row(one, told.reports.get(one.host), used.get(one.name, 0), plan.states.get(one.name, ""), why)
+        _row(one, told.reports.get(one.host), used.get(one.name, 0), plan.states.get(one.name, ""), why, reserved)
         for one in told.instances
     )
 
 
 def _row(
-    one: QueueInstance, report: HostReport | None, used: int, states: str, why: dict[str, list[str]]
+    one: QueueInstance,
+    report: HostReport | None,
+    used: int,
+    states: str,
+    why: dict[str, list[str]],
+    reserved: dict[str, int],
 ) -> InstanceRow:
     values = report.values if report else {}
     reasons = [str(each) for each in one.ambiguous] + why.get(one.name, [])
@@ -72,6 +82,7 @@ def _row(
         architecture=values.get("arch", ""),
         states=states,
         reasons=tuple(reasons),
+        reserved=reserved.get(one.name, 0),
     )
 
 
@@ -85,6 +96,29 @@ def _types(one: QueueInstance) -> Iterator[str]:
     ):
         if has:
             yield letter
+
+
+class ReservationRow(NamedTuple):
+    """An advance reservation as it is now."""
+
+    reservation: AdvanceReservation
+    #: its letter
+    state: str
+    #: what is wrong with its queue instances, a sentence each
+    messages: tuple[str, ...]
+
+
+def reservation_rows(
+    active: ActiveCell, snapshot: Snapshot, suspensions: Suspensions | None = None
+) -> tuple[ReservationRow, ...]:
+    """All advance reservations, by number."""
+    if not active.reservations:
+        return ()
+    states = {row.name: row.states for row in instance_rows(active, snapshot, suspensions)}
+    found = [(one, troubles(one, states)) for one in sorted(active.reservations)]
+    return tuple(
+        ReservationRow(one, state_of(one, snapshot.now, in_trouble=bool(messages)), messages) for one, messages in found
+    )
 
 
 class Offer(NamedTuple):

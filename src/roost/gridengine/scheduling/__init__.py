@@ -10,7 +10,6 @@ start if they end before, or do without. Jobs that wait keep the reasons of what
 which tasks suspend thresholds and slot-wise subordination suspend and resume. The same snapshot gives the same plan.
 
 What it does not do
-    Advance reservations have no field in a snapshot: the caller keeps jobs with ``-ar``.
     It keeps no usage: a snapshot without it of a cell with share tree tickets is refused with `NotScheduled`.
     Of several parallel environments that a pattern names, the first by name is taken if soft requests do not decide;
     Grid Engine takes the oldest.
@@ -18,18 +17,24 @@ What it does not do
 The modules
     `snapshot` and `plan` are the two ends. `loads`, `ledger`, `quotas` and `states` hold what changes during a run,
     `matching` says whether a job fits, `allocation` spreads the slots of a parallel one, `durations` says how long jobs
-    run, `priority`, `tickets` and `share_tickets` order jobs, `suspension` suspends tasks, `dispatch` is the loop,
-    `reasons` has the words.
+    run, `booked` what jobs of an advance reservation see, `priority`, `tickets` and `share_tickets` order jobs,
+    `suspension` suspends tasks, `dispatch` is the loop, `reasons` has the words.
 """
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 
+from roost.base.records import replace
+from roost.gridengine.instances import QueueInstance
+from roost.gridengine.scheduling.allocation import Allocation
 from roost.gridengine.scheduling.dispatch import Dispatcher
+from roost.gridengine.scheduling.ledger import Window
 from roost.gridengine.scheduling.plan import Dispatch, Plan, Reservation, Suspension
+from roost.gridengine.scheduling.reasons import Reason
 from roost.gridengine.scheduling.snapshot import (
     Account,
+    Booked,
     Grant,
     HostReport,
     PendingJob,
@@ -42,6 +47,8 @@ from roost.model.cell_priority import Priority
 
 __all__ = [
     "Account",
+    "Allocation",
+    "Booked",
     "Dispatch",
     "Grant",
     "HostReport",
@@ -55,6 +62,7 @@ __all__ = [
     "RunningTask",
     "Snapshot",
     "Suspension",
+    "allot",
     "run",
     "running",
     "unsupported",
@@ -69,6 +77,18 @@ def unsupported(snapshot: Snapshot) -> Iterator[str]:
     """What the configuration of a cell wants and the run does not do."""
     if snapshot.cell.scheduler.weight_tickets_share and snapshot.cell.share_tree and snapshot.usage is None:
         yield "weight_tickets_share"
+
+
+def allot(
+    snapshot: Snapshot, request: Request, start: float, end: float, takes: Callable[[QueueInstance], bool]
+) -> Allocation | tuple[Reason, ...]:
+    """What an advance reservation would get from `start` to `end` (epoch s), of the instances that may be taken.
+
+    If there is not enough, the reasons. Quotas do not count, nor do slots of machines that are in use now.
+    """
+    free = replace(snapshot, pending=(), cell=replace(snapshot.cell, quota_sets={}))
+    instances = free.instances
+    return Dispatcher(free, timed=True).allot(request, Window(start, end), lambda at: takes(instances[at]))
 
 
 def run(snapshot: Snapshot) -> Plan:

@@ -9,7 +9,7 @@ again.
 from __future__ import annotations
 
 from bisect import bisect_left, insort
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from typing import Final
 
 from roost.base import records
@@ -17,6 +17,7 @@ from roost.gridengine.objects.host import GLOBAL
 from roost.gridengine.objects.parallel import ParallelEnvironment
 from roost.gridengine.objects.scheduler import formula_terms
 from roost.gridengine.scheduling.allocation import Allocation, Allocator
+from roost.gridengine.scheduling.booked import inside, window_of
 from roost.gridengine.scheduling.durations import Durations, closures
 from roost.gridengine.scheduling.ledger import ALWAYS, SLOTS, Account, Ledger, Window, exclusive_names, needs_of
 from roost.gridengine.scheduling.loads import NO_LOAD, Loads, host_of, rises
@@ -26,7 +27,7 @@ from roost.gridengine.scheduling.plan import Dispatch, Plan, Reservation, Waitin
 from roost.gridengine.scheduling.priority import priorities
 from roost.gridengine.scheduling.quotas import Quotas
 from roost.gridengine.scheduling.reasons import Code, Reason
-from roost.gridengine.scheduling.snapshot import Grant, PendingJob, Request, Snapshot
+from roost.gridengine.scheduling.snapshot import Booked, Grant, PendingJob, Request, Snapshot
 from roost.gridengine.scheduling.states import Overloads, States
 
 #: what instances are ordered by, and their position among all of them
@@ -115,24 +116,49 @@ class Order:
 
 
 class Dispatcher:
-    """One run."""
+    """One run, or the part of it that is about the jobs of an advance reservation.
 
-    def __init__(self, snapshot: Snapshot) -> None:
-        self._snapshot, self._instances = snapshot, snapshot.instances
+    That part has ledgers of its own and shares with the run, `outer`, what does not depend on them.
+    """
+
+    def __init__(
+        self,
+        snapshot: Snapshot,
+        outer: Dispatcher | None = None,
+        within: tuple[Grant, ...] = (),
+        *,
+        timed: bool = False,
+    ) -> None:
+        self._snapshot, self._instances, self._outer = snapshot, snapshot.instances, outer
         self._names = [instance.name for instance in snapshot.instances]
         scheduler = snapshot.cell.scheduler
-        self._loads = Loads(snapshot)
-        reserves = scheduler.max_reservation > 0 and any(job.reserve for job in snapshot.pending)
+        self._loads: Loads = Loads(snapshot) if outer is None else outer._loads
+        reserves = outer is None and (
+            timed
+            or bool(snapshot.reservations)
+            or (scheduler.max_reservation > 0 and any(job.reserve for job in snapshot.pending))
+        )
         self._durations = Durations(scheduler, snapshot.now) if reserves else None
         self._ledger = Ledger(snapshot, self._loads, reserves)
         self._quotas = Quotas(snapshot, self._loads, self._ledger, reserves)
         self._reservations_left = scheduler.max_reservation
         self._reservations: list[Reservation] = []
+        #: why what is looked for does not fit in its window; None where that is not asked
+        self._reasons: list[Reason] | None = None
         self._environments = {
             name: Account({SLOTS: float(one.slots)}, reserves)
             for name, one in snapshot.cell.parallel_environments.items()
         }
+        #: by number
+        self._booked = {one.number: one for one in snapshot.reservations}
+        #: the parts of the run that are about advance reservations, by number
+        self._parts: dict[int, Dispatcher] = {}
+        for one in snapshot.reservations:
+            self._book_reservation(one)
         for task in snapshot.running:
+            if task.reservation in self._booked:
+                # It uses what its reservation has booked.
+                continue
             complexes = snapshot.cell.complexes
             needs, exclusive = needs_of(task.request, complexes), exclusive_names(task.request, complexes)
             window = self._durations.running(task) if self._durations else ALWAYS
@@ -141,8 +167,8 @@ class Dispatcher:
             self._book_environment(task.environment, task.grants, window)
         if reserves:
             self._book_closures()
-        self._states = States(snapshot, self._loads, self._ledger)
-        self._suspenders = self._states.suspenders(snapshot)
+        self._states: States = States(snapshot, self._loads, self._ledger) if outer is None else outer._states
+        self._suspenders = () if outer is not None else self._states.suspenders(snapshot)
         self._matcher = Matcher(snapshot, self._loads, self._ledger, self._quotas)
         self._order = Order(snapshot, self._loads, self._ledger)
         #: by request, with the parallel environment that it is tried in
@@ -151,6 +177,8 @@ class Dispatcher:
         self._dropped: dict[Reason, None] = {}
         self._dispatches: list[Dispatch] = []
         self._waiting: dict[int, Waiting] = {}
+        if outer is not None:
+            self._dropped, self._dispatches, self._waiting = outer._dropped, outer._dispatches, outer._waiting
         self._forgets = any(
             value < 0 or snapshot.cell.complexes[name].relation in ("==", "!=")
             for name, value in self._loads.adjustments.items()
@@ -162,17 +190,27 @@ class Dispatcher:
         self._array_max = int((configuration and configuration.get("max_aj_instances")) or 0)
         self._of_user: dict[str, int] = {}
         self._of_job: dict[int, int] = {}
-        for task in snapshot.running:
-            self._count(task.job, task.request.user)
         self._seats = dict(snapshot.seats)
+        if outer is not None:
+            self._of_user, self._of_job, self._seats = outer._of_user, outer._of_job, outer._seats
+        for task in snapshot.running if outer is None else ():
+            self._count(task.job, task.request.user)
         self._allocator = Allocator(self._matcher, self._seats)
         #: For later, when the machines' slots that are in use now are free.
         self._later = Allocator(self._matcher, _capacities(snapshot))
         self._on_host: dict[str, list[int]] = {}
+        granted = None if outer is None else {grant.instance for grant in within}
         for position, instance in enumerate(self._instances):
-            self._on_host.setdefault(instance.host, []).append(position)
+            if granted is None or instance.name in granted:
+                self._on_host.setdefault(instance.host, []).append(position)
         for positions in self._on_host.values():
             self._keep_or_drop(positions)
+
+    def _book_reservation(self, one: Booked) -> None:
+        """Book what an advance reservation has; quotas do not count for it."""
+        complexes, window = self._snapshot.cell.complexes, window_of(one)
+        self._ledger.book(one.grants, needs_of(one.request, complexes), exclusive_names(one.request, complexes), window)
+        self._book_environment(one.environment, one.grants, window)
 
     def _book_environment(self, name: str, grants: tuple[Grant, ...], window: Window) -> None:
         if name in self._environments:
@@ -196,7 +234,8 @@ class Dispatcher:
         kept = []
         overloads: Overloads = {}
         for position in positions:
-            why = self._states.why_dropped(position, overloads)
+            own = None if self._outer is None else self._ledger.account(self._names[position])
+            why = self._states.why_dropped(position, overloads, own)
             if why is None and self._seats.get(self._instances[position].host, 1) < 1:
                 why = Reason(Code.NO_SEAT, (self._names[position],))
             if why is None:
@@ -217,7 +256,10 @@ class Dispatcher:
         found = priorities(self._snapshot)
         jobs = sorted(self._snapshot.pending, key=lambda job: (-found[job.number].priority, job.submitted, job.number))
         for job in jobs:
-            self._run_job(job)
+            if job.reservation:
+                self._run_reserved(job)
+            else:
+                self._run_job(job)
             yield
         all_dropped = self._instances and len(self._dropped) == len(self._instances)
         dropped = (*self._dropped, *((Reason(Code.ALL_DROPPED),) if all_dropped else ()))
@@ -232,6 +274,24 @@ class Dispatcher:
             waiting=self._waiting,
             states={name: states for name, states in letters.items() if states},
         )
+
+    def _run_reserved(self, job: PendingJob) -> None:
+        """Try a job of an advance reservation with what that has."""
+        booked, now = self._booked.get(job.reservation), self._snapshot.now
+        reason = None
+        if booked is None or booked.end <= now:
+            reason = Reason(Code.NO_RESERVATION, (job.reservation,))
+        elif booked.start > now:
+            reason = Reason(Code.TOO_EARLY)
+        elif booked.blocked:
+            reason = Reason(Code.RESERVATION_ERROR, (job.reservation,))
+        else:
+            part = self._parts.get(booked.number)
+            if part is None:
+                part = self._parts[booked.number] = Dispatcher(inside(self._snapshot, booked), self, booked.grants)
+            part._run_job(job)
+        if reason is not None:
+            self._waiting[job.number] = Waiting((reason,))
 
     def _run_job(self, job: PendingJob) -> None:
         reason = self._not_yet(job)
@@ -276,10 +336,14 @@ class Dispatcher:
         matcher = self._matcher
         if not request.environment:
             kind = matcher.kind(request, window=window)
-            if matcher.cell_refusal(kind) is not None:
+            refusal = matcher.cell_refusal(kind)
+            if refusal is not None:
+                self._refused(refusal)
                 return None
             spots = [matcher.spots[one] for one in positions if one not in kind.refused]
             spot = next((one for one in spots if matcher.fits(kind, one)), None)
+            if spot is None and self._reasons is not None:
+                self._refused(*matcher.told(kind))
             return None if spot is None else Allocation(kind, (spot,), (Grant(spot.own.name, 1),), 0)
         for environment in environments(request.environment, self._snapshot.cell):
             kind = matcher.kind(request, environment, window)
@@ -292,7 +356,21 @@ class Dispatcher:
                 found = self._later.allocate(kind, master, positions, free)
                 if isinstance(found, Allocation):
                     return found
+                self._refused(found)
         return None
+
+    def _refused(self, *reasons: Reason) -> None:
+        if self._reasons is not None:
+            self._reasons += reasons
+
+    def allot(self, request: Request, window: Window, takes: Callable[[int], bool]) -> Allocation | tuple[Reason, ...]:
+        """What an advance reservation would get in its window, of the instances that may be taken; else why nothing.
+
+        Closed, suspended and overloaded instances count: they may be open by then.
+        """
+        self._reasons = []
+        positions = [one for one in self._order.everything() if takes(one)]
+        return self._at(request, window, positions) or tuple(dict.fromkeys(self._reasons))
 
     def _now(self, request: Request) -> Window:
         """When a job would occupy what it gets if it started now."""
@@ -423,8 +501,17 @@ class Dispatcher:
             host = host_of(instance)
             if host in self._seats:
                 self._seats[host] -= slots
-        for host in dict.fromkeys([spot.host.name for spot in found.spots]):
-            self._keep_or_drop(self._on_host[host])
+            if self._outer is not None:
+                self._states.use(Grant(instance, slots))
+        hosts = tuple(dict.fromkeys([spot.host.name for spot in found.spots]))
+        for each in (self,) if self._outer is None else (self._outer, *self._outer._parts.values()):
+            each._look_again(hosts)
+
+    def _look_again(self, hosts: tuple[str, ...]) -> None:
+        """Find out what instances of some hosts take jobs now, and where they are in the order."""
+        for host in hosts:
+            if host in self._on_host:
+                self._keep_or_drop(self._on_host[host])
 
 
 def _capacities(snapshot: Snapshot) -> dict[str, int]:

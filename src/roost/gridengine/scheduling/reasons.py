@@ -21,6 +21,8 @@ class Code(StrEnum):
     HELD = "held"
     ERROR = "error"
     DEPENDS = "depends"
+    NO_RESERVATION = "no reservation"
+    RESERVATION_ERROR = "reservation error"
     TOO_EARLY = "too early"
     USER_LIMIT = "user limit"
     TASK_LIMIT = "task limit"
@@ -114,6 +116,9 @@ _SENTENCES: Final[dict[Code, Callable[..., str]]] = {
     Code.HELD: lambda: "Job is in hold state",
     Code.ERROR: lambda: "Job is in error state",
     Code.DEPENDS: lambda: "job dropped because of job dependencies",
+    # Grid Engine gives no reason for these two.
+    Code.NO_RESERVATION: lambda number: f"advance reservation {number} does not exist",
+    Code.RESERVATION_ERROR: lambda number: f"advance reservation {number} is in error state, and its errors are hard",
     Code.TOO_EARLY: lambda: "execution time not reached",
     Code.USER_LIMIT: lambda: "job dropped because of user limitations",
     Code.TASK_LIMIT: lambda: "not all array tasks may be started due to 'max_aj_instances'",

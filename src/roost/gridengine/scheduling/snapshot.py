@@ -106,6 +106,8 @@ class PendingJob:
     error: bool = False
     #: ``-a``, seconds since the epoch
     not_before: float = 0.0
+    #: ``-ar``: the number of the advance reservation whose resources it uses; 0 for none
+    reservation: int = 0
 
 
 class Grant(NamedTuple):
@@ -133,6 +135,26 @@ class RunningTask:
     share: int = 0
     override: int = 0
     deadline: float | None = None
+    #: the number of the advance reservation that it runs in; 0 for none
+    reservation: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Booked:
+    """An advance reservation: resources that are only for the jobs that ask for it."""
+
+    number: int
+    #: what it was granted for
+    request: Request
+    #: the first grant is that of the master
+    grants: tuple[Grant, ...]
+    #: seconds since the epoch; the end is not included
+    start: float
+    end: float
+    #: the parallel environment that it got; empty for none
+    environment: str = ""
+    #: whether no job of it starts now, because errors of it are hard and one of its instances is in trouble
+    blocked: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -167,6 +189,8 @@ class Snapshot:
     #: what was used, decayed until `now`, by the names of `usage_weight_list`; None where it is not recorded, and share
     #: tree tickets cannot be given
     usage: Mapping[Account, Mapping[str, float]] | None = None
+    #: advance reservations that have not ended
+    reservations: tuple[Booked, ...] = ()
     #: whether ``-q`` with the name of a queue or instance also asks for its forced resources; 8.1.9 says no
     forced_implied_by_queue_request: bool = True
 

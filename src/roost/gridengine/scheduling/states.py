@@ -65,6 +65,15 @@ class States:
         self._complexes = snapshot.cell.complexes
         self._read: dict[tuple[Pair, ...], tuple[_Threshold, ...]] = {}
         self._slotwise = SlotWise(snapshot)
+        #: by instance, slots that advance reservations have there now and none of their tasks uses
+        self._unused: dict[str, int] = {}
+        for one in snapshot.reservations:
+            for grant in one.grants if one.start <= snapshot.now < one.end else ():
+                self.use(grant, -1)
+        active = {one.number for one in snapshot.reservations}
+        for task in snapshot.running:
+            for grant in task.grants if task.reservation in active else ():
+                self.use(grant)
         #: tasks that run, by the instance of their master
         self._tasks: dict[str, int] = {}
         for task in snapshot.running:
@@ -113,6 +122,10 @@ class States:
         state = calendar.state_at(snapshot.local_time) if calendar else State.ON
         letters += {State.ON: "", State.OFF: "D", State.SUSPENDED: "C"}[state]
         return letters + ("u" if "u" not in letters and self._loads.unknown(instance.host) else "")
+
+    def use(self, grant: Grant, sign: int = 1) -> None:
+        """Count slots of an advance reservation as used by a task of it."""
+        self._unused[grant.instance] = self._unused.get(grant.instance, 0) - sign * grant.slots
 
     def start(self, instance: str) -> None:
         """Count a task by its master's instance."""
@@ -204,7 +217,7 @@ class States:
         """Suspend what an instance suspends with the slots it has booked now."""
         state = self._states[position]
         if state.subordinates:
-            used = state.account.used_in(SLOTS, self._ledger.now)
+            used = state.account.used_in(SLOTS, self._ledger.now) - self._unused.get(state.instance.name, 0)
             for other, threshold in state.subordinates:
                 if used >= threshold and used > 0:
                     self._states[other].suspended_by.add(position)
@@ -218,15 +231,19 @@ class States:
             sorted(found + ("a" if self._first(state.instance, state.load, adjusted=False) else ""), key=_order)
         )
 
-    def why_dropped(self, position: int, overloads: Overloads) -> Reason | None:
-        """Why an instance takes no jobs at all now; None if it may. Instances of a host share `overloads`."""
+    def why_dropped(self, position: int, overloads: Overloads, own: Account | None = None) -> Reason | None:
+        """Why an instance takes no jobs at all now; None if it may. Instances of a host share `overloads`.
+
+        `own`: what the jobs that are asked about have of the instance, where they have a part of their own.
+        """
         state = self._states[position]
         if state.closed is not None:
             return state.closed
         if state.suspended_by or self._preempted(state):
             return Reason(Code.NOT_AVAILABLE, (state.instance.name,))
-        left = state.account.left.get(SLOTS)
-        if left is not None and left < 1 and state.account.left_in(SLOTS, self._ledger.now) < 1:
+        account = state.account if own is None else own
+        left = account.left.get(SLOTS)
+        if left is not None and left < 1 and account.left_in(SLOTS, self._ledger.now) < 1:
             return Reason(Code.FULL, (state.instance.name,))
         key = id(state.load)
         overload = overloads[key] if state.by_host and key in overloads else self._first(state.instance, state.load)

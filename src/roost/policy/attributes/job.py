@@ -84,6 +84,12 @@ REQUESTS: tuple[Attribute, ...] = (
         "Parallel environment of a cell, and slots: one or more ranges, separated by commas.",
         when=_REQUESTED,
     ),
+    _row(
+        "CellReservation",
+        Kind.INTEGER,
+        "Number of the advance reservation whose resources the job uses: `qsub -ar`.",
+        when=_REQUESTED,
+    ),
     _row("CellReserve", Kind.BOOLEAN, "Keep what the job needs where it cannot start: `qsub -R y`.", when=_REQUESTED),
     _row("CellShare", Kind.INTEGER, "Functional share of the job among others of a cell: `qsub -js`.", when=_REQUESTED),
     _row("CellOverrideTickets", Kind.INTEGER, "Tickets that an operator gave: `qalter -ot`.", when=_REQUESTED),

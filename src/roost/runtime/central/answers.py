@@ -124,6 +124,11 @@ class CentralAnswers(RequestAnswers):
             case central.CellHosts():
                 await daemon.deciding.over()
                 return await daemon.cell.hosts()
+            case central.Reserve():
+                return await daemon.cell.reserve(request, sender)
+            case central.CellReservations():
+                await daemon.deciding.over()
+                return await daemon.cell.reservations()
             case central.CellPriorities():
                 return daemon.cell.priorities()
             case central.Users():

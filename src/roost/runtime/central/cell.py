@@ -18,6 +18,7 @@ from roost.base.records import replace
 from roost.classad import ClassAd
 from roost.config import Config
 from roost.model.cell_requests import SUSPENDERS
+from roost.model.cell_reservations import AdvanceReservation, digest_names
 from roost.model.cell_usage import Owner, Used
 from roost.model.digests import states_digest
 from roost.negotiator.beside_cell import warning
@@ -28,23 +29,38 @@ from roost.runtime.bus.request_answers import BadRequest
 from roost.runtime.identity import groups_of
 from roost.wire.ads import ad_from
 from roost.wire.errors import WireError
-from roost.wire.messages import SlotsSuspended, SlotSuspenders
+from roost.wire.messages import Answer, SlotsSuspended, SlotSuspenders
 from roost.wire.requests.cell import (
+    CellEntry,
     CellFile,
+    CellLog,
     CellTasks,
     HeldTask,
     InstanceState,
     InstanceStates,
+    KeepReservation,
+    KeptReservation,
     ReadCell,
+    Reservation,
+    Reservations,
     Usage,
     UsageRow,
 )
-from roost.wire.requests.central import CellHost, CellPriority, HostOffer, QueueInstance
+from roost.wire.requests.central import (
+    CellHost,
+    CellPriority,
+    HostOffer,
+    QueueInstance,
+    ReservationState,
+    Reserve,
+    Reserved,
+)
+from roost.wire.reservations import data_as, reservation_from
 from roost.wire.structs import read
 from roost.wire.verbs import ask_of
 
 if TYPE_CHECKING:
-    from collections.abc import Coroutine
+    from collections.abc import Callable, Coroutine
 
     from roost.collector.table import AdTable
     from roost.gridengine.pool.cycle import ActiveCell
@@ -64,6 +80,8 @@ AGAIN_S: Final = 2.0
 #: How long a question waits for a cell that is on its way, s, and how often it looks.
 COMES_S: Final = 5.0
 _LOOK_S: Final = 0.02
+#: Number of a reservation that its queue has not kept yet.
+_PROVISIONAL: Final = -1
 #: Shortest time between two questions for what users have used, s.
 USAGE_GAP_S: Final = 1.0
 
@@ -80,6 +98,7 @@ class CellDaemon(Protocol):
     deciding: Deciding
     cycle_timer: CycleTimer
     last: Plan | None
+    administrators: frozenset[str]
 
     def ask_for_cycle(self, urgency: Urgency) -> None:
         """Have a cycle."""
@@ -113,6 +132,8 @@ class PoolCell:
         #: What they said of machines that have not been heard of: machine, task, and when it was said.
         self._held: list[tuple[str, ClassAd, float]] = []
         self._suspensions: Suspensions | None = None
+        #: One reservation is made after the other.
+        self._reserving = asyncio.Lock()
         #: What of the configuration has no effect in a pool with a cell, in a sentence; "" for nothing.
         self._warning = ""
         self._warned = ""
@@ -153,7 +174,7 @@ class PoolCell:
         if not self._kept or self._found is None:
             return False
         queue = min(self._kept)
-        return (queue, self._kept[queue]) == (self._from, (self._found.revision, states_digest(self._found.states)))
+        return (queue, self._kept[queue]) == (self._from, (self._found.revision, _digest_of(self._found)))
 
     @property
     def significant(self) -> tuple[str, ...]:
@@ -307,7 +328,12 @@ class PoolCell:
                 raise WireError("it has none")
             found = await asyncio.to_thread(_active, rows)
         given = read(list[InstanceState], await self._asked(queue, InstanceStates()), "cell-states", strict=False)
-        found = records.replace(found, states={row.name: row.letters for row in given})
+        booked = read(list[Reservation], await self._asked(queue, Reservations()), "cell-reservations", strict=False)
+        found = records.replace(
+            found,
+            states={row.name: row.letters for row in given},
+            reservations=tuple(reservation_from(row) for row in booked),
+        )
         serial = self._usage_told.get(queue, 0)
         if found.needs_usage:
             found = records.replace(found, usage=await self._usage_of(queue))
@@ -317,7 +343,7 @@ class PoolCell:
             revision, states = self._kept.get(queue, (0, ""))
             if found.revision >= revision:
                 # What the queue says next may be older, and is then looked at once more.
-                revision, states = found.revision, states_digest(found.states)
+                revision, states = found.revision, _digest_of(found)
             self._kept[queue] = revision, states
             self._daemon.cycle_timer.interval_max_s = found.cell.scheduler.schedule_interval.number
             _log.info("the pool runs by the cell of %s, revision %d", queue, found.revision)
@@ -327,7 +353,7 @@ class PoolCell:
         await self._daemon.deciding.over()
         self._daemon.ask_for_cycle(Urgency.URGENT)
 
-    async def _asked(self, queue: str, request: ReadCell | InstanceStates | Usage) -> Any:
+    async def _asked(self, queue: str, request: ReadCell | InstanceStates | Reservations | Usage | CellLog) -> Any:
         """What a queue answers. Raises WireError and BusError."""
         bus = self._daemon.bus
         answer = await bus.ask(bus.subjects.ask_schedd(queue, self._daemon.context.name), ask_of(request))
@@ -385,9 +411,113 @@ class PoolCell:
                 architecture=row.architecture,
                 states=row.states,
                 reasons=row.reasons,
+                reserved=row.reserved,
             )
             for row in rows
         ]
+
+    async def reservations(self) -> list[ReservationState]:
+        """The advance reservations of the cell; none in a pool without one. Raises BadRequest if it does not come."""
+        active = await self._arrived()
+        if active is None:
+            return []
+        from roost.gridengine.pool.view import reservation_rows
+
+        rows = reservation_rows(active, self._with_held(self._daemon.snapshot()), self.suspensions)
+        return [
+            ReservationState(reservation=data_as(row.reservation), state=row.state, messages=row.messages)
+            for row in rows
+        ]
+
+    async def reserve(self, asked: Reserve, sender: str) -> Reserved | Answer:
+        """Make an advance reservation. Raises BadRequest if the cell does not come."""
+        async with self._reserving:
+            active = await self._latest()
+            if active is None:
+                return Answer(ok=False, code="not-admitted", text="the pool has no Grid Engine cell")
+            await self._daemon.deciding.over()
+            user = sender.partition("@")[0]
+            one = reservation_from(asked.reservation)._replace(
+                number=0, owner=user, submitted=self._daemon.clock.now(), grants=(), deleted=False
+            )
+            refused = self._may_not_reserve(active, one, sender)
+            if refused is not None:
+                return refused
+            found = self._granted(active, one)
+            if isinstance(found, Reserved) or asked.verify:
+                return found if isinstance(found, Reserved) else Reserved(number=0, slots=found.slots)
+            return await self._keep_reservation(active, found)
+
+    async def _latest(self) -> ActiveCell | None:
+        """The cell in the revision that its queue has now, which may not have said so yet. Raises BadRequest."""
+        until = time.monotonic() + COMES_S
+        while not self.governs and time.monotonic() < until:
+            await asyncio.sleep(_LOOK_S)
+        active = await self._arrived()
+        if active is None:
+            return None
+        try:
+            entries = read(list[CellEntry], await self._asked(self._from, CellLog(limit=1)), "cell-log", strict=False)
+        except (BusError, WireError) as error:
+            raise BadRequest(f"{self._from} does not say which revision of the cell it has: {error}") from None
+        until = time.monotonic() + COMES_S
+        while active is not None and entries and active.revision < entries[0].revision and time.monotonic() < until:
+            await asyncio.sleep(_LOOK_S)
+            active = self.active or active
+        return active
+
+    def _may_not_reserve(self, active: ActiveCell, one: AdvanceReservation, sender: str) -> Answer | None:
+        from roost.gridengine.pool.requests import Reader
+        from roost.gridengine.pool.reservations import complaints, may_reserve
+
+        cell = active.cell
+        manages = one.owner in cell.managers or sender in self._daemon.administrators
+        if not manages and not may_reserve(cell, one.owner, groups_of(one.owner)):
+            text = f'denied: "{one.owner}" must be manager or in userset "arusers"'
+            return Answer(ok=False, code="not-permitted", text=text)
+        text = next(complaints(one, cell, Reader(cell, groups_of)), "")
+        return Answer(ok=False, code="not-admitted", text=text) if text else None
+
+    def _granted(self, active: ActiveCell, one: AdvanceReservation) -> AdvanceReservation | Reserved:
+        """What a reservation gets of the pool as it is now, or why there is not enough."""
+        from roost.gridengine.pool.cycle import cell_snapshot, pool_hosts
+        from roost.gridengine.pool.hosts import Hosts
+        from roost.gridengine.pool.reservations import granted
+        from roost.negotiator.timing import at_once
+
+        pool = self._with_held(self._daemon.snapshot())
+        hosts = at_once(pool_hosts(pool, Hosts(active.cell, active.instances)))
+        found = granted(one, cell_snapshot(active, pool, hosts, self.suspensions), groups_of)
+        if isinstance(found, AdvanceReservation):
+            return found
+        return Reserved(number=0, reasons=tuple(reason.sentence() for reason in found))
+
+    async def _keep_reservation(self, active: ActiveCell, found: AdvanceReservation) -> Reserved | Answer:
+        """Have the queue keep a reservation; until it has answered, nothing else is given what it gets."""
+        queue, provisional = self._from, found._replace(number=_PROVISIONAL)
+        self._booked(lambda known: (*known, provisional))
+        try:
+            request = KeepReservation(reservation=data_as(found), revision=active.revision)
+            bus = self._daemon.bus
+            answer = await bus.ask(bus.subjects.ask_schedd(queue, self._daemon.context.name), ask_of(request))
+        except BusError as error:
+            # It may have been kept: if so, the queue's next word says that there is something new.
+            raise BadRequest(f"{queue} does not keep the reservation: {error}") from None
+        finally:
+            self._booked(lambda known: tuple(one for one in known if one is not provisional))
+        if not answer.ok:
+            return answer
+        number = read(KeptReservation, answer.data, "cell-reservation-keep", strict=False).number
+        kept = found._replace(number=number)
+        self._booked(lambda known: (*(one for one in known if one.number != number), kept))
+        return Reserved(number=number, slots=found.slots)
+
+    def _booked(self, change: Callable[[tuple[AdvanceReservation, ...]], tuple[AdvanceReservation, ...]]) -> None:
+        def take() -> None:
+            if self._found is not None:
+                self._found = records.replace(self._found, reservations=change(self._found.reservations))
+
+        self._daemon.deciding.change(take)
 
     def priorities(self) -> list[CellPriority]:
         """The priorities of the last run; none if there was none."""
@@ -430,6 +560,11 @@ class PoolCell:
         self._held = [each for each in self._held if each[0] not in machines and each[2] >= oldest]
         pledges = [Pledge(submitter="", weight=0.0, task=task) for _, task, _ in self._held]
         return replace(snapshot, pledges=(*snapshot.pledges, *pledges))
+
+
+def _digest_of(found: ActiveCell) -> str:
+    """What tells the states of instances and the reservations that are here from others."""
+    return states_digest({**found.states, **digest_names(one for one in found.reservations if one.number > 0)})
 
 
 def _active(rows: list[CellFile]) -> ActiveCell:

@@ -110,6 +110,14 @@ class QueueAnswers(RequestAnswers):
                 return cell.AccountingForm(suffixes=self._daemon.unit_suffixes)
             case cell.CellLog():
                 return await self.cell.log(request)
+            case cell.Reservations():
+                return self.cell.reservations.rows()
+            case cell.ReservationLog():
+                return await self.cell.reservations.log(request)
+            case cell.KeepReservation():
+                return await self.cell.keep_reservation(request)
+            case cell.DeleteReservations():
+                return await self.cell.delete_reservations(request, sender)
             case cell.Usage():
                 return self.cell.usage()
             case cell.ClearUsage():

@@ -160,6 +160,7 @@ class ScheddDaemon:
             asyncio.create_task(self._commits(), name="commits"),
             asyncio.create_task(self._ticks(), name="ticks"),
             asyncio.create_task(self.watch.run(), name="watch"),
+            asyncio.create_task(self.answers.cell.reservations.run(), name="reservations"),
             asyncio.create_task(self.audit.send_all(), name="audit"),
         ]
         self._tasks[0].add_done_callback(self._commits_ended)

@@ -57,13 +57,16 @@ from roost.runtime.queue.cell.store import (
     USAGE,
     CellCommit,
     KeptCell,
+    ReservationCommit,
     StatesCommit,
     create_cell_tables,
     read_changes,
     read_kept,
+    read_reservation_log,
     read_usage,
     usage_row,
     write_commit,
+    write_reservation,
     write_states,
 )
 from roost.schedd import changes as ch
@@ -189,6 +192,8 @@ MIGRATIONS: Final[tuple[Callable[[Connection], None], ...]] = (
     # With that of what users have used.
     create_cell_tables,
     create_accounting_tables,
+    # With those of advance reservations.
+    create_cell_tables,
 )
 SCHEMA: Final = Schema(meta=META, migrations=MIGRATIONS, first={"next_cluster": "1"}, lock=7261, writer="queue")
 
@@ -455,6 +460,20 @@ class Store:
                 self._next_cluster = commit.next_cluster
         self._next_noted += 1
         return (noted,)
+
+    def keep_reservation(self, commit: ReservationCommit) -> tuple[Noted, ...]:
+        """Keep what happened to an advance reservation, and what is now to be told of it. Raises StoreError."""
+        noted = Noted(id=self._next_noted, record=commit.record)
+        with self.database.changing() as connection:
+            write_reservation(connection, commit)
+            _add(connection, OUTBOX, [{"id": noted.id, "record": _dumped(noted.record)}])
+        self._next_noted += 1
+        return (noted,)
+
+    def reservation_log(self, number: int | None, limit: int) -> list[dict[str, Any]]:
+        """What happened to advance reservations. Raises StoreError."""
+        with self.database.reading() as connection:
+            return read_reservation_log(connection, number, limit)
 
     def keep_instances(self, commit: StatesCommit) -> tuple[Noted, ...]:
         """Keep states of queue instances, and what is now to be told of it. Raises StoreError."""

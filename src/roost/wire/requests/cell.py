@@ -276,6 +276,100 @@ class ChangeInstances(Request[list[ChangedInstance]]):
     names: tuple[str, ...]
 
 
+class Granted(Struct):
+    """Slots of a queue instance."""
+
+    instance: str
+    slots: int
+
+
+class Reservation(Struct):
+    """An advance reservation; the fields are those of `roost.model.cell_reservations.AdvanceReservation`."""
+
+    number: Count
+    owner: str
+    #: Epoch s; the end is not included.
+    submitted: float
+    start: float
+    end: float
+    #: Queue instances with slots, that of the master first.
+    grants: tuple[Granted, ...] = ()
+    name: str = ""
+    group: str = ""
+    account: str = "sge"
+    resources: str = ""
+    queues: str = ""
+    master_queues: str = ""
+    parallel: str = ""
+    checkpoint: str = ""
+    interactive: bool = False
+    environment: str = ""
+    #: Users, and user lists as @name; empty for the owner.
+    users: tuple[str, ...] = ()
+    hard_errors: bool = False
+    mail_options: str = ""
+    mail_list: str = ""
+    deleted: bool = False
+    begun: bool = False
+
+
+class Reservations(Request[list[Reservation]]):
+    """The advance reservations that the queue keeps."""
+
+
+class KeptReservation(Struct):
+    """The number that a reservation has got."""
+
+    number: int
+
+
+class KeepReservation(Request[KeptReservation]):
+    """Keep an advance reservation that the central manager has found resources for."""
+
+    reservation: Reservation
+    #: The revision of the cell that they were found by.
+    revision: Count
+
+
+class DeletedReservation(Struct):
+    """What became of a reservation that was to be deleted."""
+
+    number: int
+    #: "registered": it goes when its jobs have left; "denied": the asker may not do that; "unknown": there is none.
+    outcome: Literal["deleted", "registered", "denied", "unknown"]
+
+
+class DeleteReservations(Request[list[DeletedReservation]]):
+    """Delete advance reservations with their jobs; their owners may, and managers and operators of the cell."""
+
+    numbers: tuple[Count, ...] = ()
+    #: All reservations of these users, beside the numbers; ``*`` for all users.
+    users: tuple[str, ...] = ()
+    #: They go at once, whatever their jobs do.
+    force: bool = False
+
+
+class ReservationEvent(Struct):
+    """Something that happened to an advance reservation, as the reporting file tells of it."""
+
+    #: Epoch s.
+    at: float
+    #: created, started, ended, deleted
+    event: str
+    #: Its letter from then on.
+    state: str
+    actor: str
+    reservation: Reservation
+
+
+class ReservationLog(Request[list[ReservationEvent]]):
+    """What happened to advance reservations, the first first."""
+
+    #: Of this one; None for all.
+    number: Count | None = None
+    limit: Annotated[int, Between(1, 10_000)] = 1000
+
+
 CELL: Final = table(
     Daemon.QUEUE,
     Verb(
@@ -287,6 +381,13 @@ CELL: Final = table(
     Verb("cell-edit", EditCell, Asker.USER, "change one object of the Grid Engine cell, as `qconf` does"),
     question("cell-states", InstanceStates, "the states that queue instances were given"),
     Verb("cell-instances", ChangeInstances, Asker.USER, "disable, enable, suspend, resume and clear queue instances"),
+    question("cell-reservations", Reservations, "the advance reservations in the Grid Engine cell"),
+    question("cell-reservation-log", ReservationLog, "what happened to advance reservations"),
+    Verb(
+        "cell-reservation-keep", KeepReservation, Asker.ADMINISTRATOR_OR_CENTRAL,
+        "keep an advance reservation that the central manager grants",
+    ),
+    Verb("cell-reservation-delete", DeleteReservations, Asker.USER, "delete advance reservations"),
     question("cell-usage", Usage, "what users have used of the Grid Engine cell"),
     Verb("cell-clear-usage", ClearUsage, Asker.USER, "forget what users have used of the cell"),
     question("cell-accounting", AccountingSums, "what ended runs in the Grid Engine cell have used"),

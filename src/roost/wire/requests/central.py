@@ -6,6 +6,7 @@ from typing import Annotated, Final, Literal, TypeAlias
 
 from roost.model.audit import AuditRecord
 from roost.model.cycle_answers import JobInCell, JobInCycle, SlotInCycle
+from roost.wire.requests.cell import Reservation
 from roost.wire.requests.verb import (
     JOBS_PATTERN,
     AdData,
@@ -167,6 +168,8 @@ class QueueInstance(Struct):
     states: str
     #: Why it takes no jobs, a sentence each.
     reasons: tuple[str, ...] = ()
+    #: Slots that advance reservations have now.
+    reserved: int = 0
 
 
 class QueueInstances(Request[list[QueueInstance]]):
@@ -208,6 +211,44 @@ class CellPriority(Struct):
 
 class CellPriorities(Request[list[CellPriority]]):
     """The priorities of the jobs that the last scheduling run of the pool's Grid Engine cell has seen."""
+
+
+class Reserved(Struct):
+    """What became of a request for an advance reservation."""
+
+    #: 0 if none was made.
+    number: int
+    #: Slots that it has, or would have.
+    slots: int = 0
+    #: Why there is not enough, a sentence each.
+    reasons: tuple[str, ...] = ()
+
+
+class Reserve(Request[Reserved]):
+    """Make an advance reservation in the pool's Grid Engine cell; users of the list arusers may, and managers."""
+
+    #: What is asked for; the number, the owner, the time of submission and the grants are left out of account.
+    reservation: Reservation
+    #: Only find out whether there is enough.
+    verify: bool = False
+
+    def _problem(self) -> str:
+        one = self.reservation
+        return "" if one.start < one.end else "the reservation ends before it begins"
+
+
+class ReservationState(Struct):
+    """An advance reservation as it is now."""
+
+    reservation: Reservation
+    #: Its letter.
+    state: str
+    #: What is wrong with its queue instances, a sentence each.
+    messages: tuple[str, ...] = ()
+
+
+class CellReservations(Request[list[ReservationState]]):
+    """The advance reservations in the pool's Grid Engine cell."""
 
 
 class UnderWay(StillToAnswer):
@@ -262,6 +303,8 @@ CENTRAL: Final = table(
     question("audit", AuditTrail, "the audit trail"),
     question("cell-hosts", CellHosts, "the execution hosts of the pool's Grid Engine cell"),
     question("cell-priorities", CellPriorities, "the priorities of jobs in the pool's Grid Engine cell"),
+    Verb("cell-reserve", Reserve, Asker.USER, "make an advance reservation in the pool's Grid Engine cell"),
+    question("cell-reservation-states", CellReservations, "the advance reservations in the pool's Grid Engine cell"),
     question("cycle", Cycle, "the last matchmaking cycle"),
     question("explain-job", ExplainJob, "why a job is not matched"),
     question("explain-slot", ExplainSlot, "why a slot is not matched"),

@@ -21,6 +21,7 @@ from roost.model.cell_requests import (
     NAME,
     OVERRIDE_TICKETS,
     RANKED,
+    RESERVATION,
     TASK,
     InstanceAction,
 )
@@ -28,6 +29,7 @@ from roost.model.digests import states_digest
 from roost.runtime.identity import groups_of, host_name, ids_of
 from roost.runtime.queue.cell.edits import Rights, edited
 from roost.runtime.queue.cell.records import record_of_changes, record_of_denied, record_of_states, told
+from roost.runtime.queue.cell.reservations import Reservations
 from roost.runtime.queue.cell.store import CellCommit, GivenState, KeptCell, StatesCommit
 from roost.schedd.claims import Stage
 from roost.schedd.events import ErrorsCleared, UsageCleared, UsageRuled
@@ -42,9 +44,11 @@ from roost.wire.requests.cell import (
     ChangeCell,
     ChangedInstance,
     ChangeInstances,
+    DeleteReservations,
     EditCell,
     HeldTask,
     InstanceState,
+    KeepReservation,
     UsageForgotten,
     UsageRow,
 )
@@ -59,6 +63,7 @@ if TYPE_CHECKING:
     from roost.model.queue_context import QueueContext
     from roost.runtime.clock import Clock
     from roost.runtime.queue.actions import Selection
+    from roost.runtime.queue.database_watch import DatabaseWatch
     from roost.runtime.queue.demands import Demands
     from roost.runtime.queue.exported_files import ExportedFiles
     from roost.runtime.queue.store import Noted, Store
@@ -79,11 +84,12 @@ CHANGED_SINCE: Final = "cell-changed-since"
 NOT_ADMITTED: Final = "not-admitted"
 NOT_PERMITTED: Final = "not-permitted"
 #: Folded names of attributes that ask a cell for something.
-_ASKED: Final = frozenset(fold(name) for name in (*ASKED, DEADLINE, OVERRIDE_TICKETS))
+_ASKED: Final = frozenset(fold(name) for name in (*ASKED, DEADLINE, OVERRIDE_TICKETS, RESERVATION))
 _NAME: Final = fold(NAME)
 _PRIORITY: Final = fold("JobPrio")
 #: Folded names of what not every user may give.
-_RANKED_BY_LAW: Final = frozenset((fold(DEADLINE), fold(OVERRIDE_TICKETS)))
+_RESERVATION: Final = fold(RESERVATION)
+_RANKED_BY_LAW: Final = frozenset((fold(DEADLINE), fold(OVERRIDE_TICKETS), _RESERVATION))
 #: And of what operators may change of the jobs of others.
 _OPERATORS: Final = frozenset(map(fold, (*ASKED, *RANKED, "JobPrio", "JobMaterializeLimit")))
 _NOTHING: Final = (MISSING, UNDEFINED, 0, "")
@@ -102,6 +108,7 @@ class CellAnswersDaemon(Protocol):
     queue: Queue
     copies: ExportedFiles
     demands: Demands
+    watch: DatabaseWatch
 
     def feed(self, event: Event) -> None:
         """Have the core take an event."""
@@ -122,6 +129,7 @@ class CellAnswers:
     def __init__(self, daemon: CellAnswersDaemon) -> None:
         self._daemon = daemon
         self._one_at_a_time = asyncio.Lock()
+        self.reservations = Reservations(daemon, self._reserved)
         self._kept: KeptCell | None = None
         #: The present cell, read; None until a job needs it.
         self._cell: Cell | None = None
@@ -129,6 +137,7 @@ class CellAnswers:
     def begin(self, kept: KeptCell) -> None:
         """Go on with the cell that was kept."""
         self._kept = kept
+        self.reservations.begin(kept)
         self._daemon.queue.claim_table.cell = kept.revision
         self._hold_states(kept)
         if kept.revision:
@@ -142,8 +151,53 @@ class CellAnswers:
 
     def _hold_states(self, kept: KeptCell) -> None:
         claim_table = self._daemon.queue.claim_table
-        claim_table.cell_states = states_digest({name: given.letters for name, given in kept.states.items()})
+        letters = {name: given.letters for name, given in kept.states.items()}
+        claim_table.cell_states = states_digest({**letters, **self.reservations.names})
         claim_table.closed = frozenset(name for name, given in kept.states.items() if given.letters)
+
+    def _reserved(self) -> None:
+        """Reservations have changed."""
+        if self._kept is not None:
+            self._hold_states(self._kept)
+
+    async def keep_reservation(self, asked: KeepReservation) -> Answer:
+        """Keep an advance reservation that the central manager grants."""
+        async with self._one_at_a_time:
+            kept = await self._present()
+            if asked.revision != kept.revision:
+                return Answer(ok=False, code=CHANGED_SINCE, text="the cell has changed meanwhile; ask again")
+            configuration = (await self.read_cell()).configurations.get("global")
+            text = (configuration and configuration.get("max_advance_reservations")) or "0"
+            return await self.reservations.keep(asked, int(text) if text.isdecimal() else 0)
+
+    async def delete_reservations(self, asked: DeleteReservations, sender: str) -> Answer:
+        """Delete advance reservations with their jobs."""
+        user = sender.partition("@")[0]
+        return await self.reservations.delete(asked, user, manages=await self.operates(sender))
+
+    async def _reservation_refusal(self, given: ClassAd, sender: str) -> str:
+        """Why a user's jobs may not use the advance reservation that they ask for; "" if they may, or ask for none."""
+        number = given.cell(_RESERVATION)
+        if number in _NOTHING:
+            return ""
+        one = self.reservations.all.get(number) if isinstance(number, int) else None
+        if one is None:
+            return f"the advance reservation id {number} is invalid"
+        now, user = self._daemon.clock.now(), sender.partition("@")[0]
+        if one.deleted or one.end <= now:
+            return f"the advance reservation {number} is no longer available"
+        from roost.gridengine.pool.reservations import duration_of, may_use
+
+        if not may_use(one, await self.read_cell(), user, groups_of(user)) and not await self.operates(sender):
+            return (
+                f'denied: "{user}" may not use the advance reservation {number}: it is for its owner and its users (-u)'
+            )
+        duration = duration_of(given)
+        if duration > one.duration:
+            return f"the job duration is longer than duration of the advance reservation id {number}"
+        if max(now, one.start) + duration > one.end:
+            return f"the job duration exceeds the end time of the advance reservation id {number}"
+        return ""
 
     async def refusal(self, clusters: Sequence[ClusterPlan], sender: str) -> Answer | None:
         """Why jobs are not taken that ask a cell for something; None if they are, or ask for nothing."""
@@ -153,7 +207,8 @@ class CellAnswers:
         ):
             return None
         if any(not _RANKED_BY_LAW.isdisjoint(one.varying) for one in clusters):
-            return _denied([f"{DEADLINE} and {OVERRIDE_TICKETS} are the same for all tasks of a job"])
+            words = ", ".join((DEADLINE, OVERRIDE_TICKETS, RESERVATION))
+            return _denied([f"{words} are the same for all tasks of a job"])
         kept = await self._present()
         if not kept.revision:
             return _no_cell(_names(clusters))
@@ -176,6 +231,8 @@ class CellAnswers:
             found = [RAISED]
         if not found:
             found = [why for one in clusters if (why := await self._ranking_refusal(one.common, sender))][:1]
+        if not found:
+            found = [why for one in clusters if (why := await self._reservation_refusal(one.common, sender))][:1]
         return _denied(found)
 
     async def _ranking_refusal(self, given: ClassAd, sender: str) -> str:
@@ -203,7 +260,9 @@ class CellAnswers:
         """Why a user may not give jobs of `qsub` a higher priority; None if that is allowed, or none gets one."""
         if not _RANKED_BY_LAW.isdisjoint(given.cells):
             if not (await self._present()).revision:
-                return _no_cell([name for name in (DEADLINE, OVERRIDE_TICKETS) if name in given])
+                return _no_cell([name for name in (DEADLINE, OVERRIDE_TICKETS, RESERVATION) if name in given])
+            if _RESERVATION in given.cells and (refused := await self._reservation_refusal(given, sender)):
+                return Answer(ok=False, code=NOT_PERMITTED, text=refused)
             if fold(OVERRIDE_TICKETS) in given.cells and not await self.operates(sender):
                 text = f'denied: "{sender}" must be operator to change amount of override tickets'
                 return Answer(ok=False, code=NOT_PERMITTED, text=text)

@@ -37,6 +37,21 @@ def record_of_states(
     )
 
 
+def record_of_reservation(words: str, number: int, sender: str, now: float, *, done: bool = True) -> AuditRecord:
+    """The record of what happened to an advance reservation."""
+    return AuditRecord(
+        id=f"cell-reservation/{number}/{digest(sender, words)}/{round(now * 1000)}",
+        kind=AuditKind.COMMAND,
+        at=now,
+        until=now,
+        effect=Effect.DONE if done else Effect.REFUSED,
+        actor=sender,
+        reason=clipped(words),
+        count=1,
+        samples=some([str(number)]),
+    )
+
+
 def told(change: Change) -> CellChange:
     """A change as the wire has it."""
     attributes = tuple(ChangedAttribute(name=name, before=old, after=new) for name, old, new in change.details)

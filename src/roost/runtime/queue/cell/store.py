@@ -54,6 +54,30 @@ USAGE: Final = Table(
 )
 
 
+#: Advance reservations that have not gone.
+RESERVATIONS: Final = Table(
+    "cell_reservations",
+    _METADATA,
+    Column("number", Integer, primary_key=True, autoincrement=False),
+    #: As the wire has it.
+    Column("data", Text, nullable=False),
+)
+#: What happened to advance reservations, kept for reports.
+RESERVATION_LOG: Final = Table(
+    "cell_reservation_log",
+    _METADATA,
+    Column("serial", Integer, primary_key=True, autoincrement=False),
+    #: Epoch s.
+    Column("at", Float(53), nullable=False),
+    Column("number", Integer, nullable=False, index=True),
+    Column("event", Text, nullable=False),
+    Column("state", Text, nullable=False),
+    Column("actor", Text, nullable=False),
+    #: The reservation, as the wire has it.
+    Column("data", Text, nullable=False),
+)
+
+
 def create_cell_tables(connection: Connection) -> None:
     """Create the tables that do not exist."""
     _METADATA.create_all(connection)
@@ -78,6 +102,27 @@ class KeptCell:
     files: Mapping[str, str] = field(default_factory=dict)
     #: by queue instance
     states: Mapping[str, GivenState] = field(default_factory=dict)
+    #: by number, as the wire has them
+    reservations: Mapping[int, Any] = field(default_factory=dict)
+    #: the number that was given last; 0 for none
+    last_reservation: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReservationCommit:
+    """What happened to an advance reservation, which is to be kept."""
+
+    number: int
+    at: float
+    event: str
+    state: str
+    actor: str
+    #: as the wire has it
+    data: Any
+    #: it is gone from then on
+    gone: bool
+    #: the record for the audit trail, as the wire has it
+    record: dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,7 +162,54 @@ def read_kept(connection: Connection) -> KeptCell:
         revision=revision,
         files={row.name: row.text for row in rows},
         states={row.name: GivenState(row.letters, row.at, row.actor) for row in given},
+        reservations={row.number: msgspec.json.decode(row.data) for row in connection.execute(_RESERVATIONS)},
+        last_reservation=connection.execute(_LAST).scalar_one_or_none() or 0,
     )
+
+
+_RESERVATIONS: Final = select(RESERVATIONS).order_by(RESERVATIONS.c.number)
+_LAST: Final = (
+    select(RESERVATION_LOG.c.number)
+    .where(RESERVATION_LOG.c.event == "created")
+    .order_by(RESERVATION_LOG.c.serial.desc())
+    .limit(1)
+)
+
+
+def write_reservation(connection: Connection, commit: ReservationCommit) -> None:
+    """Keep what happened to a reservation; the transaction is the caller's."""
+    data = msgspec.json.encode(commit.data).decode()
+    connection.execute(delete(RESERVATIONS).where(RESERVATIONS.c.number == commit.number))
+    if not commit.gone:
+        connection.execute(insert(RESERVATIONS), [{"number": commit.number, "data": data}])
+    serial = (connection.execute(select(func.max(RESERVATION_LOG.c.serial))).scalar_one_or_none() or 0) + 1
+    row = {
+        "serial": serial,
+        "at": commit.at,
+        "number": commit.number,
+        "event": commit.event,
+        "state": commit.state,
+        "actor": commit.actor,
+        "data": data,
+    }
+    connection.execute(insert(RESERVATION_LOG), [row])
+
+
+def read_reservation_log(connection: Connection, number: int | None, limit: int) -> list[dict[str, Any]]:
+    """What happened to one reservation, or to all, the first first; of more than `limit` the last."""
+    query = select(RESERVATION_LOG).order_by(RESERVATION_LOG.c.serial.desc()).limit(limit)
+    if number is not None:
+        query = query.where(RESERVATION_LOG.c.number == number)
+    return [
+        {
+            "at": row.at,
+            "event": row.event,
+            "state": row.state,
+            "actor": row.actor,
+            "reservation": msgspec.json.decode(row.data),
+        }
+        for row in reversed(connection.execute(query).all())
+    ]
 
 
 def read_usage(connection: Connection) -> dict[Owner, Used]:

@@ -1,0 +1,177 @@
+"""Advance reservations of a pool: what one gets, what the run books for it, and what state it is in.
+
+========  ============================================================================
+state     meaning
+========  ============================================================================
+``w``     its time has not come
+``W``     the same, and a queue instance of it is in trouble
+``r``     it has its resources
+``E``     the same, and a queue instance of it is in trouble
+``d``     it has been deleted, and its jobs have still to leave
+========  ============================================================================
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterator, Mapping
+from typing import TYPE_CHECKING, Final
+
+from roost.base.records import replace
+from roost.classad import ClassAd
+from roost.gridengine.cell import Cell
+from roost.gridengine.instances import QueueInstance
+from roost.gridengine.objects.complex import Type, value_number
+from roost.gridengine.pool.requests import Groups, Reader, pairs, text_of
+from roost.gridengine.pool.selection import admits
+from roost.gridengine.scheduling import Booked, Grant, Request, Snapshot, allot
+from roost.gridengine.scheduling.allocation import Allocation
+from roost.gridengine.scheduling.reasons import Reason
+from roost.model import cell_requests as cell_names
+from roost.model.cell_requests import RESERVATION_USERS
+from roost.model.cell_reservations import AdvanceReservation
+
+if TYPE_CHECKING:
+    from roost.gridengine.pool.cycle import ActiveCell
+
+#: Letters of instances that are trouble for a reservation, with the words for it.
+_TROUBLE: Final = {"d": "disabled", "s": "suspended", "E": "in error state", "u": "unknown"}
+
+
+def ad_of(one: AdvanceReservation) -> ClassAd:
+    """What a reservation asks for, as the ad of a job that asks for the same."""
+    return ClassAd(
+        {
+            "Owner": one.owner,
+            cell_names.RESOURCES: one.resources,
+            cell_names.QUEUES: one.queues,
+            cell_names.MASTER_QUEUES: one.master_queues,
+            cell_names.PARALLEL: one.parallel,
+            cell_names.IMMEDIATE: one.interactive,
+        }
+    )
+
+
+def request_of(one: AdvanceReservation, reader: Reader) -> Request:
+    """What a reservation asks for."""
+    return replace(reader.request(ad_of(one)), checkpoint=one.checkpoint)
+
+
+def complaints(one: AdvanceReservation, cell: Cell, reader: Reader) -> Iterator[str]:
+    """What is wrong with a reservation, in Grid Engine's words."""
+    for text in reader.complaints(ad_of(one)):
+        yield text.replace('"job" denied', '"advance_reservation" denied')
+    if one.checkpoint and one.checkpoint not in cell.checkpoints:
+        yield f'job rejected: the requested checkpointing environment "{one.checkpoint}" does not exist'
+    for each in one.users:
+        if each.startswith("@") and each[1:] not in cell.user_lists:
+            yield f'Userset "{each[1:]}" does not exist'
+
+
+def may_reserve(cell: Cell, user: str, groups: tuple[str, ...]) -> bool:
+    """Whether a user who is not a manager may make advance reservations."""
+    listed = cell.user_lists.get(RESERVATION_USERS)
+    return listed is not None and listed.holds(user, groups)
+
+
+def granted(one: AdvanceReservation, snapshot: Snapshot, groups: Groups) -> AdvanceReservation | tuple[Reason, ...]:
+    """A reservation with what it gets; the reasons if there is not enough.
+
+    Only instances count that all of its users may use. What runs is expected to end by its limits or after
+    `default_duration`.
+    """
+    cell = snapshot.cell
+    users = _users(one, cell)
+
+    def takes(instance: QueueInstance) -> bool:
+        return "o" not in instance.states and all(admits(cell, instance, user) for user in users)
+
+    found = allot(snapshot, request_of(one, Reader(cell, groups)), one.start, one.end, takes)
+    if not isinstance(found, Allocation):
+        return found
+    environment = found.kind.environment
+    return one._replace(
+        grants=tuple((instance, slots) for instance, slots in found.grants),
+        environment="" if environment is None else environment.name,
+    )
+
+
+def _users(one: AdvanceReservation, cell: Cell) -> tuple[str, ...]:
+    """The users of a reservation, user lists by their members; the owner is looked at anyway."""
+    found: dict[str, None] = {}
+    for each in one.users:
+        listed = cell.user_lists.get(each[1:]) if each.startswith("@") else None
+        found.update(dict.fromkeys((each,) if listed is None else listed.entries))
+    return tuple(found)
+
+
+def may_use(one: AdvanceReservation, cell: Cell, user: str, groups: tuple[str, ...]) -> bool:
+    """Whether a user may use a reservation: its owner, unless it names its users."""
+    if not one.users:
+        return user == one.owner
+    for each in one.users:
+        listed = cell.user_lists.get(each[1:]) if each.startswith("@") else None
+        if each == user or (listed is not None and listed.holds(user, groups)):
+            return True
+    return False
+
+
+def duration_of(job: ClassAd) -> float:
+    """How long a job may run by its own limits, s; 0 where it has none."""
+    asked = [text for name, text in pairs(text_of(job, cell_names.RESOURCES)) if name in ("h_rt", "s_rt")]
+    found = [number for text in asked if (number := value_number(Type.TIME, text)) is not None]
+    return min(found, default=0.0)
+
+
+def booked(active: ActiveCell, states: Mapping[str, str], hosts: Container[str]) -> tuple[Booked, ...]:
+    """The reservations of a cell as the run sees them: letters of instances, and the hosts that have a machine."""
+    if not active.reservations:
+        return ()
+    reader = Reader(active.cell, lambda user: ())
+    return tuple(
+        Booked(
+            number=one.number,
+            request=request_of(one, reader),
+            grants=tuple(Grant(*grant) for grant in one.grants),
+            start=one.start,
+            end=one.end,
+            environment=one.environment,
+            blocked=one.deleted or (one.hard_errors and bool(troubles(one, states, hosts))),
+        )
+        for one in active.reservations
+    )
+
+
+def troubles(
+    one: AdvanceReservation, states: Mapping[str, str], hosts: Container[str] | None = None
+) -> tuple[str, ...]:
+    """What is wrong with queue instances of a reservation, in sentences; `states` has their letters.
+
+    `hosts` are those that have a machine, where the letters do not say so.
+    """
+    away = {
+        instance: "u" for instance, _ in one.grants if hosts is not None and instance.partition("@")[2] not in hosts
+    }
+    return tuple(
+        f"reserved queue {instance} is {words}"
+        for instance, _ in one.grants
+        for letter, words in _TROUBLE.items()
+        if letter in states.get(instance, "") + away.get(instance, "")
+    )
+
+
+def state_of(one: AdvanceReservation, now: float, *, in_trouble: bool) -> str:
+    """The letter of a reservation."""
+    if one.deleted:
+        return "d"
+    if now < one.start:
+        return "W" if in_trouble else "w"
+    return "E" if in_trouble else "r"
+
+
+def slots_now(reservations: tuple[AdvanceReservation, ...], now: float) -> dict[str, int]:
+    """Slots by instance that reservations have now."""
+    found: dict[str, int] = {}
+    for one in reservations:
+        for instance, slots in one.grants if one.start <= now < one.end else ():
+            found[instance] = found.get(instance, 0) + slots
+    return found

@@ -1,0 +1,63 @@
+"""Advance reservations of a Grid Engine cell: resources for a time, for the jobs that ask for the reservation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final, NamedTuple
+
+#: The highest number; after it the lowest one that is free comes.
+NUMBER_MAX: Final = 9_999_999
+#: `-A` where none is given.
+ACCOUNT: Final = "sge"
+
+
+class AdvanceReservation(NamedTuple):
+    """An advance reservation as it was granted. Times are epoch s, the end is not included."""
+
+    #: 0 until the queue has given it one.
+    number: int
+    #: Without its domain.
+    owner: str
+    submitted: float
+    start: float
+    end: float
+    #: Queue instance to slots, that of the master first.
+    grants: tuple[tuple[str, int], ...]
+    name: str = ""
+    group: str = ""
+    account: str = ACCOUNT
+    #: What was asked for, in the form of the options of `qrsub`: `-l`, `-q`, `-masterq`, `-pe`, `-ckpt`.
+    resources: str = ""
+    queues: str = ""
+    master_queues: str = ""
+    parallel: str = ""
+    checkpoint: str = ""
+    #: Queues had to be interactive (`-now y`).
+    interactive: bool = False
+    #: The parallel environment that it got; "" for none.
+    environment: str = ""
+    #: Who may use it: users, and user lists as ``@name``; empty for the owner.
+    users: tuple[str, ...] = ()
+    #: `-he y`: no job of it starts while one of its queue instances is in trouble.
+    hard_errors: bool = False
+    mail_options: str = ""
+    mail_list: str = ""
+    #: It has been deleted, and goes as soon as its jobs have left.
+    deleted: bool = False
+    #: Its time has come.
+    begun: bool = False
+
+    @property
+    def slots(self) -> int:
+        """Slots of all instances."""
+        return sum(slots for _, slots in self.grants)
+
+    @property
+    def duration(self) -> float:
+        """How long it lasts, s."""
+        return self.end - self.start
+
+
+def digest_names(reservations: Iterable[AdvanceReservation]) -> dict[str, str]:
+    """What tells reservations from others: a name for each, with letters for what happened to it."""
+    return {f"advance reservation {one.number}": "r" * one.begun + "d" * one.deleted for one in reservations}

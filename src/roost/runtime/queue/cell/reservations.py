@@ -1,0 +1,268 @@
+"""The advance reservations of a pool's cell, as its queue keeps them: made, begun, ended, deleted.
+
+The central manager finds the resources; the queue gives the number, and nothing is granted before it is on disk. When a
+reservation ends, or is deleted, first its jobs are removed and then the reservation: a queue that is killed in between
+does both again when it starts. One that is deleted while jobs of it run stays, with the letter d, until these have
+left. Each of these steps is kept with the reservation as it was, for reports.
+
+What it does not do
+    It does not look at queue instances: which letter an error makes of a reservation the central manager says.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
+
+from roost.classad import ClassAd
+from roost.classad.values import fold
+from roost.model.cell_requests import RESERVATION
+from roost.model.cell_reservations import NUMBER_MAX, AdvanceReservation, digest_names
+from roost.runtime.queue.cell.records import record_of_reservation
+from roost.runtime.queue.cell.store import KeptCell, ReservationCommit
+from roost.schedd.book import Cluster
+from roost.schedd.events import Acted, Action
+from roost.schedd.identifiers import JobId
+from roost.wire.audit import audit_data
+from roost.wire.messages import Answer
+from roost.wire.requests.cell import (
+    DeletedReservation,
+    DeleteReservations,
+    KeepReservation,
+    KeptReservation,
+    Reservation,
+    ReservationLog,
+)
+from roost.wire.reservations import data_as, reservation_from
+from roost.wire.structs import data_of, read
+
+if TYPE_CHECKING:
+    from roost.runtime.clock import Clock
+    from roost.runtime.queue.database_watch import DatabaseWatch
+    from roost.runtime.queue.demands import Demands
+    from roost.runtime.queue.store import Noted, Store
+    from roost.schedd.events import Event
+    from roost.schedd.queue import Queue
+
+_log = logging.getLogger("roost.cell")
+
+_T = TypeVar("_T")
+#: In whose name jobs of a reservation that has ended are removed.
+ACTOR: Final = "reservations"
+#: Longest time between two looks, s, and between two at reservations whose jobs have still to leave.
+LOOK_S: Final = 10.0
+LEAVING_S: Final = 0.2
+#: Jobs of one step.
+_STEP: Final = 200
+_KEY: Final = fold(RESERVATION)
+
+
+class ReservationsDaemon(Protocol):
+    """What reservations need of the queue's daemon."""
+
+    clock: Clock
+    store: Store
+    queue: Queue
+    demands: Demands
+    watch: DatabaseWatch
+
+    def feed(self, event: Event) -> None:
+        """Have the core take an event."""
+
+    async def kept(self) -> None:
+        """Wait until what has happened so far is on disk."""
+
+    async def on_store(self, work: Callable[..., _T], *arguments: Any) -> _T:
+        """Do something with the database in its thread. Raises StoreError."""
+
+    def tell(self, noted: tuple[Noted, ...]) -> None:
+        """Have decisions told to the central manager."""
+
+
+class Reservations:
+    """The reservations of one queue."""
+
+    def __init__(self, daemon: ReservationsDaemon, changed: Callable[[], None]) -> None:
+        self._daemon, self._changed = daemon, changed
+        #: By number.
+        self.all: dict[int, AdvanceReservation] = {}
+        self._last = 0
+        self._lock = asyncio.Lock()
+        self._woken = asyncio.Event()
+
+    def begin(self, kept: KeptCell) -> None:
+        """Go on with the reservations that were kept."""
+        rows = read(list[Reservation], list(kept.reservations.values()), "reservations", strict=False)
+        self.all = {row.number: reservation_from(row) for row in rows}
+        self._last = kept.last_reservation
+
+    @property
+    def names(self) -> Mapping[str, str]:
+        """What tells them from others."""
+        return digest_names(self.all.values())
+
+    # -- requests ----------------------------------------------------------------------------------------------------
+
+    def rows(self) -> list[Reservation]:
+        """All of them, by number."""
+        return [data_as(one) for _, one in sorted(self.all.items())]
+
+    async def log(self, asked: ReservationLog) -> Answer:
+        """What happened to them."""
+        return Answer(data=await self._daemon.on_store(self._daemon.store.reservation_log, asked.number, asked.limit))
+
+    async def keep(self, asked: KeepReservation, most: int) -> Answer:
+        """Give a reservation a number, and keep it; `most` at a time, 0 for any number."""
+        async with self._lock:
+            if most and len(self.all) >= most:
+                text = (
+                    f"advance_reservation: the cell has {most} advance reservations already (max_advance_reservations)"
+                )
+                return Answer(ok=False, code="too-many-reservations", text=text)
+            number = self._free_number()
+            begun = asked.reservation.start <= self._daemon.clock.now()
+            one = reservation_from(asked.reservation)._replace(number=number, begun=begun)
+            state = "r" if begun else "w"
+            await self._keep(one, "created", state, one.owner, f"advance reservation {number} granted")
+            self._last = number
+            self._woken.set()
+            return Answer(data=data_of(KeptReservation(number=number)))
+
+    def _free_number(self) -> int:
+        number = self._last
+        while True:
+            number = number + 1 if number < NUMBER_MAX else 1
+            if number not in self.all:
+                return number
+
+    async def delete(self, asked: DeleteReservations, user: str, *, manages: bool) -> Answer:
+        """Delete some of them."""
+        async with self._lock:
+            rows = [await self._deleted(number, user, manages=manages, force=asked.force) for number in asked.numbers]
+            named = frozenset(asked.users)
+            for number, one in sorted(self.all.items()):
+                if named and ("*" in named or one.owner in named) and number not in asked.numbers:
+                    rows.append(await self._deleted(number, user, manages=manages, force=asked.force))
+            self._woken.set()
+            return Answer(data=[data_of(row) for row in rows])
+
+    async def _deleted(self, number: int, user: str, *, manages: bool, force: bool) -> DeletedReservation:
+        one = self.all.get(number)
+        if one is None:
+            return DeletedReservation(number=number, outcome="unknown")
+        words = f"delete advance reservation {number}"
+        if not manages and one.owner != user:
+            now = self._daemon.clock.now()
+            record = record_of_reservation(f"{words}: only its owner and managers may", number, user, now, done=False)
+            await self._note(record)
+            return DeletedReservation(number=number, outcome="denied")
+        if force or not any(run for _, run in self._jobs(number)):
+            await self._end(one, "deleted", "d", user, words)
+            return DeletedReservation(number=number, outcome="deleted")
+        gone = one._replace(deleted=True)
+        if not one.deleted:
+            await self._keep(gone, "deleted", "d", user, words)
+        self._remove_jobs(number)
+        return DeletedReservation(number=number, outcome="registered")
+
+    async def _note(self, record: Any) -> None:
+        from roost.runtime.queue.cell.store import StatesCommit
+
+        commit = StatesCommit(states={}, record=audit_data(record))
+        self._daemon.tell(await self._daemon.on_store(self._daemon.store.keep_instances, commit))
+
+    # -- what happens by itself ---------------------------------------------------------------------------------------
+
+    async def run(self) -> None:
+        """Begin and end reservations at their times, for ever."""
+        while True:
+            if not self._daemon.watch.damage:
+                async with self._lock:
+                    await self._look()
+            try:
+                async with asyncio.timeout(self._pause_s()):
+                    await self._woken.wait()
+            except TimeoutError:
+                pass
+            self._woken.clear()
+
+    def _pause_s(self) -> float:
+        """How long nothing happens by itself, s."""
+        if any(one.deleted for one in self.all.values()):
+            return LEAVING_S
+        now = self._daemon.clock.now()
+        coming = [one.start for one in self.all.values() if not one.begun]
+        coming += [one.end for one in self.all.values()]
+        return min(max(min(coming, default=now + LOOK_S) - now, 0.0) + 0.001, LOOK_S)
+
+    async def _look(self) -> None:
+        now = self._daemon.clock.now()
+        for number, one in sorted(self.all.items()):
+            if one.end <= now:
+                await self._end(one, "ended", "x", ACTOR, f"advance reservation {number} has ended")
+            elif one.deleted and not any(run for _, run in self._jobs(number)):
+                await self._end(one, "deleted", "d", ACTOR, f"the jobs of advance reservation {number} have left")
+            elif one.start <= now and not one.begun:
+                await self._keep(
+                    one._replace(begun=True), "started", "r", ACTOR, f"advance reservation {number} begins"
+                )
+
+    # -- steps --------------------------------------------------------------------------------------------------------
+
+    def _jobs(self, number: int) -> Iterator[tuple[JobId, str]]:
+        """The jobs of a reservation, each with its run; "" for one that waits."""
+        for cluster in self._daemon.queue.book.clusters.values():
+            if _may_use(cluster):
+                for proc in cluster.procs():
+                    if cluster.ad_of(proc).cell(_KEY) == number:
+                        job = cluster.jobs.get(proc)
+                        yield JobId(cluster.number, proc), "" if job is None else job.run
+
+    def _remove_jobs(self, number: int) -> None:
+        jobs = [job for job, _ in self._jobs(number)]
+        for first in range(0, len(jobs), _STEP):
+            some = tuple(jobs[first : first + _STEP])
+            reason = f"advance reservation {number} is over"
+            self._daemon.feed(
+                Acted(
+                    action=Action.REMOVE, jobs=some, user=ACTOR, superuser=True, reply_to="", reason=reason,
+                    attributes=ClassAd(), request="",
+                )
+            )  # fmt: skip
+
+    async def _end(self, one: AdvanceReservation, event: str, state: str, actor: str, words: str) -> None:
+        """Remove the jobs of a reservation, and then the reservation."""
+        self._remove_jobs(one.number)
+        await self._daemon.kept()
+        await self._keep(one, event, state, actor, words, gone=True)
+
+    async def _keep(
+        self, one: AdvanceReservation, event: str, state: str, actor: str, words: str, *, gone: bool = False
+    ) -> None:
+        now = self._daemon.clock.now()
+        commit = ReservationCommit(
+            number=one.number,
+            at=now,
+            event=event,
+            state=state,
+            actor=actor,
+            data=data_of(data_as(one)),
+            gone=gone,
+            record=audit_data(record_of_reservation(words, one.number, actor, now)),
+        )
+        noted = await self._daemon.on_store(self._daemon.store.keep_reservation, commit)
+        _log.info("%s", words)
+        if gone:
+            self.all.pop(one.number, None)
+        else:
+            self.all[one.number] = one
+        self._changed()
+        self._daemon.tell(noted)
+        self._daemon.demands.soon(0.0)
+
+
+def _may_use(cluster: Cluster) -> bool:
+    """Whether jobs of a cluster may use a reservation."""
+    return _KEY in cluster.ad.cells or any(_KEY in job.ad.cells for job in cluster.jobs.values())
