@@ -32,6 +32,8 @@ START = True
 DENY_WRITE = ann@*
 ALLOW_READ = *
 ALLOW_PSLOT_PREEMPTION = False
+CGROUP_MEMORY_LIMIT_POLICY = hard
+MAX_CONCURRENT_UPLOADS = 2
 STARTD_CRON_JOBLIST = PROBE
 STARTD_CRON_PROBE_EXECUTABLE = /bin/true
 STARTD_CRON_PROBE_PERIOD = 60
@@ -50,6 +52,9 @@ def test_what_the_lab_does_not_act_on_is_noted_once(tmp_path: Path, capsys: pyte
         "note: the lab does not act on access lists (DENY_WRITE), so that every user may submit and every daemon may "
         "take part",
         "note: the lab does not run the programs of STARTD_CRON_JOBLIST",
+        "note: the lab does not limit memory (CGROUP_MEMORY_LIMIT_POLICY), so that a job which needs more than its "
+        "slot has is not killed",
+        "note: the lab moves the files of all jobs at once (MAX_CONCURRENT_UPLOADS)",
     ]
     file.write_text("policy = 'START = True'\n" + SCENARIO)
     assert lab.run(parser.parse_args(["lab", "test", "--no-progress", str(file)])) == 0

@@ -9,10 +9,13 @@ from roost.classad import ParseError, Syntax, parse_expression
 from roost.config import Config, ConfigError
 from roost.lab.machines import LabError
 from roost.policy.catalogue.machine import STARTD, STARTER
+from roost.runtime.processes.memory_control import limits_memory
 from roost.runtime.start_checks import errors
+from roost.startd.layout.resources import is_set
 
 _LIST: Final = re.compile(r"(ALLOW|DENY)_(READ|WRITE|ADMINISTRATOR|DAEMON|NEGOTIATOR|ADVERTISE_[A-Z]+)(_[A-Z]+)?")
 _PROGRAMS: Final = re.compile(r"(STARTD|SCHEDD)_CRON_JOBLIST")
+_TRANSFERS: Final = ("MAX_CONCURRENT_UPLOADS", "MAX_CONCURRENT_DOWNLOADS")
 #: Lists that keep no user out.
 _EVERYBODY: Final = ("*", "*@*")
 
@@ -34,6 +37,14 @@ def not_acted_on(config: Config) -> tuple[str, ...]:
         )
     if programs:
         notes.append(f"the lab does not run the programs of {' and '.join(programs)}")
+    if limits_memory(config):
+        notes.append(
+            "the lab does not limit memory (CGROUP_MEMORY_LIMIT_POLICY), so that a job which needs more than its slot "
+            "has is not killed"
+        )
+    transfers = [name for name in _TRANSFERS if is_set(config, name)]
+    if transfers:
+        notes.append(f"the lab moves the files of all jobs at once ({', '.join(transfers)})")
     return tuple(notes)
 
 

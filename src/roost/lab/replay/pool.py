@@ -31,6 +31,7 @@ from roost.runtime.bus.settings import BusSettings
 from roost.runtime.central.daemon import CentralDaemon
 from roost.runtime.central.matchmaker import ACCOUNTS_EVERY_S
 from roost.runtime.home import Home
+from roost.runtime.master_settings import master_settings
 from roost.runtime.role import Ending, RoleContext
 from roost.schedd import events as ev
 from roost.schedd.identifiers import JobId
@@ -392,6 +393,9 @@ class ReplayPool:
                 self._tell(action, nev.MatchReceived(claim_id=slot.state.claim.id), now)
             case Order.SHUTDOWN:
                 node.carry_out(node.machine.to_all(nev.ShutdownRequested(kind=_SHUTDOWNS[action.how]), now))
+                if action.how == "graceful":
+                    until = self.clock.at(now + master_settings(node.config).graceful_s)
+                    asyncio.get_running_loop().call_at(until, self._hurry, node)
             case Order.VACATE:
                 await self._ask(node, Vacate(slot=self._slot(action).name, fast=action.how == "fast"))
             case Order.DRAIN:
@@ -422,6 +426,12 @@ class ReplayPool:
                 self.flows[action.how].remove()
             case Order.QUEUE:
                 self.buses[Role.SCHEDD].mute(action.how == "away")
+
+    def _hurry(self, node: ReplayNode) -> None:
+        """The master's time for an end in peace is over."""
+        if self.nodes[node.context.name] is node and any(slot.state.shutdown for slot in node.machine.slots):
+            fast = nev.ShutdownRequested(kind=nev.ShutdownKind.FAST)
+            node.carry_out(node.machine.to_all(fast, self.clock.now()))
 
     def _job(self, action: ScheduledAction) -> JobId:
         """The job that an order is about. Raises LabError for one that has not been submitted."""

@@ -94,6 +94,13 @@ def do(
             assert_never(never)
 
 
+def hurry(machine: Machine, now: float) -> None:
+    """End what is still there of a graceful shutdown fast, as the master does when the time for it is over."""
+    for slot in list(machine.slots):
+        if slot.state.shutdown is not None:
+            machine.tell(slot, ev.ShutdownRequested(kind=ShutdownKind.FAST), now)
+
+
 def _refused(refusal: Refusal | None, action: ScheduledAction) -> None:
     if refusal is not None:
         raise LabError(f"the machine refuses to {action.order.value.replace('_', ' ')}: {refusal}")

@@ -18,7 +18,7 @@ from roost.lab.inputs.durations import shown
 from roost.lab.machines import LabError, load_config, make_pattern
 from roost.lab.node_changes import NodeChange
 from roost.lab.policy_check import not_acted_on, refuse_unreadable
-from roost.lab.scenario.actions import do, slot_named
+from roost.lab.scenario.actions import do, hurry, slot_named
 from roost.lab.scenario.cell_view import CellView, job_misses, queue_misses
 from roost.lab.scenario.coverage import Coverage
 from roost.lab.scenario.dags import Flow, dag_misses, names_at_try
@@ -35,6 +35,7 @@ from roost.lab.scenario.values import (
     job_of,
 )
 from roost.node.host_slots import Starter
+from roost.runtime.master_settings import master_settings
 from roost.sim.forecast.starter_quiescence import reported_in
 from roost.sim.inputs.workload import Job
 from roost.sim.machine.host import Machine, Slot
@@ -278,6 +279,10 @@ class _Run:
             )
         except LabError as error:
             raise self.scenario.failed(action, error) from None
+        if action.order is Order.SHUTDOWN and action.how == "graceful":
+            machine = self._machine(action.machine)
+            config = next(self._config(each) for each in self.scenario.machines if each.name == machine.plan.name)
+            self.world.engine.at(now + master_settings(config).graceful_s, partial(hurry, machine))
 
     # -- looking -------------------------------------------------------------------------------------------
 
