@@ -26,7 +26,7 @@ _PRIORITY: Final = fold("JobPrio")
 
 
 class Submitter(NamedTuple):
-    """Who submits jobs."""
+    """The user who submits jobs."""
 
     user: str
     #: Where.
