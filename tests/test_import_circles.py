@@ -47,7 +47,7 @@ STATED: Final[dict[Kind, dict[str, str]]] = {
         "lab: scenario.*": "a scenario, and the description that one of its DAGs has",
         "negotiator: *": "a snapshot keeps the memory of its users; only the type is named",
         "node: accounts drains host relayouts": "parts of a host, which are given the host",
-        "runtime: node.*": "parts of a daemon and of a runner, which are given the whole",
+        "runtime: node.runs.*": "parts of a runner, which are given the runner",
         "runtime: processes.*": "a family, and the reader of what its shepherd says",
         "schedd: book events local": "the book holds runs that wait, which are events",
         "sim: *": "parts of a simulated pool, which are given the pool",

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from roost.config.access import access
 from roost.model import events as ev
@@ -28,7 +28,14 @@ from roost.wire.requests import machine
 from roost.wire.requests.verb import Daemon, Request, Verb
 
 if TYPE_CHECKING:
-    from roost.runtime.node.daemon import NodeDaemon
+    from roost.config import Config
+    from roost.model.audit import AuditRecord
+    from roost.node.machine import Machine, Outs
+    from roost.runtime.bus.client import Carrier
+    from roost.runtime.bus.lanes import Lanes
+    from roost.runtime.clock import Clock
+    from roost.runtime.node.sessions import Sessions
+    from roost.runtime.node.transition_log import TransitionLog
 
 
 #: Stories that are read at the same time.
@@ -41,12 +48,36 @@ _DRAIN_REMEDIES: Final = {
 }
 
 
+class AnswersDaemon(Protocol):
+    """What answers need of the machine's daemon."""
+
+    name: str
+    config: Config
+    #: Digest of the configuration.
+    configuration: str
+    clock: Clock
+    bus: Carrier
+    lanes: Lanes
+    machine: Machine
+    sessions: Sessions
+    transition_log: TransitionLog
+
+    def carry_out(self, outs: Outs | None) -> None:
+        """Do what the machine's core orders."""
+
+    def poll_now(self) -> None:
+        """Look at the policy."""
+
+    def record(self, decision: AuditRecord | None) -> None:
+        """Have a decision on record."""
+
+
 class NodeAnswers(RequestAnswers):
     """The requests that a machine answers."""
 
     of = Daemon.MACHINE
 
-    def __init__(self, daemon: NodeDaemon) -> None:
+    def __init__(self, daemon: AnswersDaemon) -> None:
         super().__init__(daemon.bus)
         self._daemon = daemon
         self._machine = daemon.machine

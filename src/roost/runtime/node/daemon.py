@@ -123,7 +123,7 @@ class NodeDaemon:
         self.ads = SlotPublisher(self.machine, self.name, self.outbox.to_pool, self.clock)
         self.queue_requests = QueueRequests(self)
         self.slave_tasks = SlaveTasks(self)
-        self.sessions = Sessions(self)
+        self.sessions = Sessions(context.home.run / "sessions")
         self.door = TaskDoor(self)
         self.lanes = Lanes(bus, NodeAnswers(self).on_ask)
         self._poll_now = asyncio.Event()

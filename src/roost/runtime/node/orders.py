@@ -10,7 +10,7 @@ import logging
 import os
 import signal
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from roost.classad import ClassAd
 from roost.model import effects as ef
@@ -34,15 +34,70 @@ from roost.wire import messages as m
 from roost.wire.ads import ad_data
 
 if TYPE_CHECKING:
-    from roost.runtime.node.daemon import NodeDaemon
+    from collections.abc import Coroutine
+    from pathlib import Path
+
+    from roost.config import Config
+    from roost.node.machine import Machine, Outs
+    from roost.runtime.bus.client import Carrier
+    from roost.runtime.clock import Clock
+    from roost.runtime.files.deputies import Deputies
+    from roost.runtime.node.backfill import BackfillClient
+    from roost.runtime.node.fetching import Fetching
+    from roost.runtime.node.outbox import Outbox
+    from roost.runtime.node.runs.reports import Reports
+    from roost.runtime.node.runs.reused_sandboxes import Sandboxes
+    from roost.runtime.node.runs.scratch import Scratch
+    from roost.runtime.node.sessions import Sessions
+    from roost.runtime.node.slot_ads import SlotPublisher
+    from roost.runtime.node.state import NodeState
+    from roost.runtime.processes.nursery import Nursery
+    from roost.runtime.role import RoleContext
 
 _log = logging.getLogger("roost.node")
+
+
+class OrdersDaemon(Protocol):
+    """What carrying out orders needs of the machine's daemon."""
+
+    name: str
+    context: RoleContext
+    config: Config
+    clock: Clock
+    bus: Carrier
+    machine: Machine
+    outbox: Outbox
+    reports: Reports
+    state: NodeState
+    ads: SlotPublisher
+    scratch: Scratch
+    sandboxes: dict[Path, Sandboxes]
+    sessions: Sessions
+    deputies: Deputies
+    fetching: Fetching
+    backfill: BackfillClient
+    nursery: Nursery | None
+
+    def spawn(self, work: Coroutine[Any, Any, Any], name: str | None = None) -> asyncio.Task[Any]:
+        """Have something done beside; the daemon ends after it."""
+
+    def carry_out(self, outs: Outs | None) -> None:
+        """Do what the machine's core orders."""
+
+    def job_failed(self, text: str) -> None:
+        """A job could not be run here."""
+
+    async def benchmark(self) -> tuple[int | None, int | None]:
+        """How fast the machine is: Mips and KFlops."""
+
+    def surroundings(self, slot: NodeSlot, starter: Starter) -> Surroundings:
+        """What the hands of a starter work with."""
 
 
 class NodeOrders:
     """The hands of one machine."""
 
-    def __init__(self, daemon: NodeDaemon) -> None:
+    def __init__(self, daemon: OrdersDaemon) -> None:
         self._daemon = daemon
         self._machine = daemon.machine
         self._outbox = daemon.outbox

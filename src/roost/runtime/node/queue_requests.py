@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from roost.model import effects as ef
 from roost.model import events as ev
@@ -20,15 +20,32 @@ from roost.wire.errors import WireError
 from roost.wire.messages import Message
 
 if TYPE_CHECKING:
-    from roost.runtime.node.daemon import NodeDaemon
+    from roost.node.machine import Machine
+    from roost.runtime.clock import Clock
+    from roost.runtime.node.outbox import Outbox
+    from roost.runtime.node.runs.reports import Reports
+    from roost.runtime.node.transition_log import TransitionLog
 
 _log = logging.getLogger("roost.node")
+
+
+class RequestsDaemon(Protocol):
+    """What requests of queues need of the machine's daemon."""
+
+    clock: Clock
+    machine: Machine
+    outbox: Outbox
+    reports: Reports
+    transition_log: TransitionLog
+
+    def carry_out(self, outs: Outs | None) -> None:
+        """Do what the machine's core orders."""
 
 
 class QueueRequests:
     """The ear of a machine for queues."""
 
-    def __init__(self, daemon: NodeDaemon) -> None:
+    def __init__(self, daemon: RequestsDaemon) -> None:
         self._daemon = daemon
         self._machine = daemon.machine
         #: Queue to the number of its last `Reconnect`.

@@ -13,7 +13,7 @@ import logging
 import re
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import msgspec
 
@@ -23,9 +23,6 @@ from roost.model.cell_requests import NO_INPUT, SESSION, TERMINAL
 from roost.runtime.files.whole_files import write_whole
 from roost.runtime.node.live_streams import LiveStreams
 from roost.runtime.processes.spawn_order import ProcessEnd, RelayOrder
-
-if TYPE_CHECKING:
-    from roost.runtime.node.daemon import NodeDaemon
 
 _log = logging.getLogger("roost.node")
 
@@ -87,9 +84,8 @@ def session_of(job_ad: ClassAd) -> str:
 class Sessions:
     """The sessions of one machine."""
 
-    def __init__(self, daemon: NodeDaemon) -> None:
-        self._daemon = daemon
-        self._directory = daemon.context.home.run / "sessions"
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
         self._sessions: dict[str, Session] = {}
 
     # -- jobs ----------------------------------------------------------------------------------------

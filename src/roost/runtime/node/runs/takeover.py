@@ -14,7 +14,7 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from roost.model.codes import VacateCode
 from roost.model.starter import Ending
@@ -37,12 +37,43 @@ from roost.starter.transfer_plan import moves_files
 from roost.wire.messages import ClaimGone, RunEnded
 
 if TYPE_CHECKING:
-    from roost.runtime.node.daemon import NodeDaemon
+    from roost.config import Config
+    from roost.node.machine import Machine, Outs
+    from roost.node.plan import NodePlan
+    from roost.runtime.clock import Clock
+    from roost.runtime.node.orders import NodeOrders
+    from roost.runtime.node.outbox import Outbox
+    from roost.runtime.node.runs.reports import Reports
+    from roost.runtime.node.runs.scratch import Scratch
+    from roost.runtime.node.state import NodeState
+    from roost.runtime.node.tasks.slave_tasks import SlaveTasks
+    from roost.runtime.role import RoleContext
+    from roost.startd.layout.change import PresentLayout
 
 _log = logging.getLogger("roost.node")
 
 
-async def take_over(daemon: NodeDaemon, records: Mapping[str, RunRecord]) -> None:
+class TakeoverDaemon(Protocol):
+    """What goes on with earlier runs needs of the machine's daemon."""
+
+    context: RoleContext
+    clock: Clock
+    machine: Machine
+    orders: NodeOrders
+    outbox: Outbox
+    reports: Reports
+    scratch: Scratch
+    slave_tasks: SlaveTasks
+    state: NodeState
+
+    def plan_with(self, present: PresentLayout, config: Config | None = None) -> NodePlan:
+        """The plan of a machine that has slots already."""
+
+    def carry_out(self, outs: Outs | None) -> None:
+        """Do what the machine's core orders."""
+
+
+async def take_over(daemon: TakeoverDaemon, records: Mapping[str, RunRecord]) -> None:
     """See to what an earlier daemon left; `records` are those of its runs."""
     home, machine = daemon.context.home, daemon.machine
     await remove_hook_calls(home.execute)
@@ -73,7 +104,7 @@ async def take_over(daemon: NodeDaemon, records: Mapping[str, RunRecord]) -> Non
     await _clear(daemon, {file_name(run) for run in here}, daemon.slave_tasks.load())
 
 
-async def _end_unrecorded(daemon: NodeDaemon, records: Mapping[str, RunRecord]) -> bool:
+async def _end_unrecorded(daemon: TakeoverDaemon, records: Mapping[str, RunRecord]) -> bool:
     """End what is left of runs whose records are gone or cannot be read: their queues will run the jobs again.
 
     Returns whether there was something.
@@ -88,7 +119,7 @@ async def _end_unrecorded(daemon: NodeDaemon, records: Mapping[str, RunRecord]) 
 
 
 def _report_unrecorded(
-    daemon: NodeDaemon, records: Mapping[str, RunRecord], slots: Mapping[str, object], *, doubtful: bool
+    daemon: TakeoverDaemon, records: Mapping[str, RunRecord], slots: Mapping[str, object], *, doubtful: bool
 ) -> None:
     """Tell queues of runs whose records are gone, while their slots have the claims: they need not ask first.
 
@@ -114,7 +145,7 @@ def _report_unrecorded(
             daemon.outbox.to_queue(slot.schedd, gone)
 
 
-async def _adopt(daemon: NodeDaemon, slot: NodeSlot, record: RunRecord, *, starts: bool) -> None:
+async def _adopt(daemon: TakeoverDaemon, slot: NodeSlot, record: RunRecord, *, starts: bool) -> None:
     """Give a starter its hands back, with the job in them; one that `starts` its program again finds it then."""
     starter = slot.starter
     assert starter is not None
@@ -130,7 +161,7 @@ async def _adopt(daemon: NodeDaemon, slot: NodeSlot, record: RunRecord, *, start
             _log.info("%s: run %s goes on", slot.name, slot.run_name)
 
 
-async def _end(daemon: NodeDaemon, run: str, record: RunRecord) -> None:
+async def _end(daemon: TakeoverDaemon, run: str, record: RunRecord) -> None:
     """End a run that no longer belongs to a slot, and tell its queue."""
     end: ProcessEnd | None = None
     for key in record.keys:
@@ -186,7 +217,7 @@ def _report(run: str, ticket: Mapping[str, str], end: ProcessEnd | None, began: 
     )
 
 
-async def _clear(daemon: NodeDaemon, kept: set[str], of_tasks: set[str]) -> None:
+async def _clear(daemon: TakeoverDaemon, kept: set[str], of_tasks: set[str]) -> None:
     """Nothing of other runs is to be left."""
     home = daemon.context.home
     for listed in (*home.jobs.glob(f"*{BASELINE}"), *home.jobs.glob(f"*{SLAVES}")):

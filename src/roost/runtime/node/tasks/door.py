@@ -20,7 +20,7 @@ import os
 import socket
 import struct
 from collections.abc import Coroutine
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from roost.runtime.node.tasks.job_tasks import JobTasks, NoAnswer, door_name, secret_of
 from roost.wire import messages as m
@@ -29,7 +29,8 @@ from roost.wire.errors import WireError
 from roost.wire.messages import Message
 
 if TYPE_CHECKING:
-    from roost.runtime.node.daemon import NodeDaemon
+    from roost.runtime.node.orders import NodeOrders
+    from roost.runtime.role import RoleContext
 
 _log = logging.getLogger("roost.node")
 
@@ -41,10 +42,18 @@ _LENGTH: Final = struct.Struct(">I")
 _CREDENTIALS: Final = struct.Struct("3i")
 
 
+class DoorDaemon(Protocol):
+    """What the door needs of the machine's daemon."""
+
+    name: str
+    context: RoleContext
+    orders: NodeOrders
+
+
 class TaskDoor:
     """The door of one machine."""
 
-    def __init__(self, daemon: NodeDaemon) -> None:
+    def __init__(self, daemon: DoorDaemon) -> None:
         self._daemon = daemon
         self._key = daemon.context.home.secret()
         self._server: asyncio.Server | None = None

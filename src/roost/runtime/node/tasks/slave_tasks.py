@@ -12,9 +12,9 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Coroutine, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from roost.classad import ClassAd
 from roost.model.cell_requests import TASK
@@ -33,7 +33,15 @@ from roost.wire import messages as m
 from roost.wire.messages import Message
 
 if TYPE_CHECKING:
-    from roost.runtime.node.daemon import NodeDaemon
+    from roost.config import Config
+    from roost.node.machine import Machine
+    from roost.runtime.bus.client import Carrier
+    from roost.runtime.clock import Clock
+    from roost.runtime.node.orders import NodeOrders
+    from roost.runtime.node.runs.scratch import Scratch
+    from roost.runtime.node.state import NodeState
+    from roost.runtime.processes.nursery import Nursery
+    from roost.runtime.role import RoleContext
 
 _log = logging.getLogger("roost.node")
 
@@ -45,10 +53,27 @@ class Refused(Exception):
     """A task is not started; the text says why, in Grid Engine's words where it has some."""
 
 
+class TasksDaemon(Protocol):
+    """What slave tasks need of the machine's daemon."""
+
+    context: RoleContext
+    config: Config
+    clock: Clock
+    bus: Carrier
+    machine: Machine
+    orders: NodeOrders
+    scratch: Scratch
+    state: NodeState
+    nursery: Nursery | None
+
+    def spawn(self, work: Coroutine[Any, Any, Any], name: str | None = None) -> asyncio.Task[Any]:
+        """Have something done beside; the daemon ends after it."""
+
+
 class SlaveTasks:
     """The tasks of one machine."""
 
-    def __init__(self, daemon: NodeDaemon) -> None:
+    def __init__(self, daemon: TasksDaemon) -> None:
         self._daemon = daemon
         self._directory = daemon.context.home.run / "tasks"
         #: By run.
