@@ -16,7 +16,7 @@ from typing import Any, Final, assert_never
 from roost.base.changed import maker
 from roost.base.records import dataclass
 from roost.classad import ClassAd
-from roost.model.cell_requests import ARRAY_PREDECESSORS
+from roost.model.cell_requests import ARRAY_PREDECESSORS, NAME, TASKS
 from roost.model.digests import digest
 from roost.model.pool_policy import KEPT_OUT
 from roost.schedd import array_holds, commands, gangs, periodic, recurring, run_news, runs
@@ -267,7 +267,8 @@ class Queue:
             self._take(work, cluster)
             array_holds.submitted(work, cluster)
             row: dict[str, Any] = {"cluster": cluster.number, "jobs": cluster.count}
-            data.append(row | {"warnings": warnings} if warnings else row)
+            row |= {"warnings": warnings} if warnings else {}
+            data.append(row | _called(cluster))
         place_some(work)
         work.order(Reply(to=event.reply_to, data=data))
         work.offer()
@@ -511,3 +512,9 @@ def restored(jobs: Iterable[PutJob], queue: Queue) -> None:
     """Put kept jobs back into a queue."""
     for job in jobs:
         queue.restore_job(job)
+
+
+def _called(cluster: Cluster) -> dict[str, str]:
+    """Name and tasks of a job of `qsub`; nothing of any other."""
+    found = {"name": cluster.ad.get(NAME), "tasks": cluster.ad.get(TASKS)}
+    return {key: value for key, value in found.items() if isinstance(value, str) and found["name"]}

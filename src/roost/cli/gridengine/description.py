@@ -13,20 +13,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from roost.classad import parse_expression
-from roost.cli.gridengine.object_names import check_account, check_name
-from roost.cli.gridengine.paths import Streams, chosen
-from roost.gridengine.commands.errors import BAD_VALUE, Failure, rejected
+from roost.gridengine.commands.names import check_account, check_name
+from roost.gridengine.commands.paths import Streams, chosen
+from roost.gridengine.commands.plan import Site, describe, plain
 from roost.gridengine.commands.qsub import Asked, requests_of, requirements_of
 from roost.model import cell_requests as cell
 from roost.model.command_line import environment_to_raw, join_raw
 from roost.runtime.identity import host_name, user_name
+from roost.runtime.local_time import instant
 
 if TYPE_CHECKING:
     from roost.cli.gridengine.script import Script
     from roost.schedd.submit.plan import ClusterPlan
 
-#: What stays as it is, though the machine's values are put in for what looks like it.
-_DOLLARS: Final = "$$(DOLLARDOLLAR)("
 #: Variables of the submitter that a job has as SGE_O_…
 _SUBMITTER: Final = {"HOME": "HOME", "LOGNAME": "LOGNAME", "PATH": "PATH", "SHELL": "SHELL", "TZ": "TZ", "MAIL": "MAIL"}
 
@@ -51,10 +50,10 @@ def plan_of(asked: Asked, work: Work) -> tuple[str, ClusterPlan]:
     common = plan.common
     common["CellJobName"] = name
     common["Cmd"] = posixpath.basename(work.script.file) if work.script else work.command
-    common["Arguments"] = _plain(join_raw(work.arguments))
-    common["Environment"] = _plain(environment_to_raw(environment_of(asked)))
+    common["Arguments"] = plain(join_raw(work.arguments))
+    common["Environment"] = plain(environment_to_raw(environment_of(asked)))
     common["JobPrio"] = asked.priority
-    not_before = date_time(asked.texts["a"]) if "a" in asked.texts else None
+    not_before = instant(asked.texts["a"]) if "a" in asked.texts else None
     requirements = requirements_of(reruns=asked.yes.get("r", True), not_before=not_before)
     common.put("Requirements", parse_expression(requirements))
     attributes = attributes_of(asked) | {
@@ -69,23 +68,27 @@ def plan_of(asked: Asked, work: Work) -> tuple[str, ClusterPlan]:
 
 def described(asked: Asked, name: str) -> ClusterPlan:
     """The plan as far as the submit language knows it: streams, directory, holds, and tasks as processes."""
-    directory = directory_of(asked)
-    streams = Streams(
-        directory=directory,
-        home=str(Path("~").expanduser()),
-        user=user_name(),
-        name=name,
-        is_array=bool(asked.tasks),
-        expands="wd" in asked.texts,
+    return describe(asked, site(asked, name))
+
+
+def site(asked: Asked, name: str) -> Site:
+    """Where a job is submitted, and what it is called."""
+    from roost.runtime.queue.submit_host import SystemSubmitHost
+
+    return Site(
+        streams=Streams(
+            directory=directory_of(asked),
+            home=str(Path("~").expanduser()),
+            user=user_name(),
+            host=host_name(),
+            name=name,
+            is_array=bool(asked.tasks),
+            expands="wd" in asked.texts,
+            is_directory=lambda path: Path(path).is_dir(),
+        ),
+        submit_host=SystemSubmitHost(),
+        now=time.time(),
     )
-    plan = _read(_description(asked, streams))
-    if "h" in asked.flags:
-        plan.common[cell.HELD] = "u"
-    if asked.tasks:
-        first, last, step = asked.tasks
-        plan.common[cell.TASKS] = f"{first}-{last}:{step}"
-        plan.common.put(cell.TASK_NUMBER, parse_expression(f"ProcId * {step} + {first}"))
-    return plan
 
 
 def directory_of(asked: Asked) -> str:
@@ -96,49 +99,6 @@ def directory_of(asked: Asked) -> str:
     if "cwd" in asked.flags:
         return here
     return posixpath.join(here, asked.texts["wd"]) if "wd" in asked.texts else str(Path("~").expanduser())
-
-
-def _description(asked: Asked, streams: Streams) -> str:
-    """The description that the submit language reads."""
-    output = streams.path(asked.texts.get("o"), "o", "o")
-    merged = asked.yes.get("j", False)
-    lines = {
-        "executable": "/bin/sh",
-        "transfer_executable": "false",
-        "should_transfer_files": "no",
-        "initialdir": streams.place,
-        "output": output,
-        "error": output if merged else streams.path(asked.texts.get("e"), "e", "e"),
-    }
-    if asked.texts.get("i"):
-        lines["input"] = streams.path(asked.texts["i"], "i", "i")
-    if "h" in asked.flags:
-        lines["hold"] = "true"
-    if asked.texts.get("tc", "0") != "0":
-        lines["max_materialize"] = asked.texts["tc"]
-    count = 1
-    if asked.tasks:
-        first, last, step = asked.tasks
-        count = (last - first) // step + 1
-        lines["task"] = f"$(Process) * {step} + {first}"
-    return "".join(f"{name} = {value}\n" for name, value in lines.items()) + f"queue {count}\n"
-
-
-def _read(text: str) -> ClusterPlan:
-    from roost.runtime.queue.submit_host import SystemSubmitHost
-    from roost.schedd.submit import SubmitContext, read_submission
-
-    context = SubmitContext(
-        host=SystemSubmitHost(), now=time.time(), owner=user_name(), uid_domain="", look_at_files=False
-    )
-    found = read_submission(text, "qsub", context)
-    for each in found.errors:
-        raise rejected(f"{each.message}")
-    return found.clusters[0]
-
-
-def _plain(text: str) -> str:
-    return text.replace("$$(", _DOLLARS)
 
 
 def environment_of(asked: Asked) -> dict[str, str]:
@@ -160,23 +120,8 @@ def attributes_of(asked: Asked) -> dict[str, str | int | bool | None]:
     """What options ask for, as attributes of a job; None for what was not given."""
     texts = asked.texts
     return {
-        cell.SHELL: chosen(texts["S"], "S") if "S" in texts else None,
-        cell.NOT_BEFORE: date_time(texts["a"]) if "a" in texts else None,
-        cell.DEADLINE: date_time(texts["dl"], "dl") if "dl" in texts else None,
+        cell.SHELL: chosen(texts["S"], "S", host_name()) if "S" in texts else None,
+        cell.NOT_BEFORE: instant(texts["a"]) if "a" in texts else None,
+        cell.DEADLINE: instant(texts["dl"], "dl") if "dl" in texts else None,
         **requests_of(asked),
     }
-
-
-def date_time(text: str, option: str = "a", command: str = "qsub") -> int:
-    """The instant of ``[[CC]YY]MMDDhhmm[.SS]`` in local time, epoch s. Raises Failure."""
-    digits, dot, seconds = text.partition(".")
-    form = {8: "%m%d%H%M", 10: "%y%m%d%H%M", 12: "%Y%m%d%H%M"}.get(len(digits))
-    try:
-        if form is None or not digits.isdecimal() or (dot and len(seconds) != 2):
-            raise ValueError(text)
-        year = str(time.localtime().tm_year) if len(digits) == 8 else ""
-        year_form = "%Y" if year else ""
-        return int(time.mktime(time.strptime(year + digits + (seconds or "00"), year_form + form + "%S")))
-    except ValueError:
-        problem = f'{command}: Wrong date/time format "{text}" specified to -{option} option'
-        raise Failure(f"\nInvalid format of date/hour-minute field.\n{problem}", BAD_VALUE) from None

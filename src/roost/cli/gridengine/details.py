@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any, Final
 from roost.cli.gridengine import xml
 from roost.cli.gridengine.asking import cell_files
 from roost.cli.gridengine.choosing import named, tasks_named
-from roost.cli.gridengine.paths import told
 from roost.cli.gridengine.tables import date
 from roost.cli.pool import Refused
 from roost.explain.cell_tasks import Task, slots_asked
 from roost.gridengine.commands.errors import FAILED, Failure
+from roost.gridengine.commands.paths import told
 from roost.model import cell_requests as cell
 from roost.model.cell_usage import IO, MEMORY
 from roost.model.command_line import arguments_of, environment_of

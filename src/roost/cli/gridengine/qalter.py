@@ -15,12 +15,12 @@ from roost.cli.gridengine.asking import ask
 from roost.cli.gridengine.choosing import Named, named, tasks_named
 from roost.cli.gridengine.description import attributes_of, directory_of, environment_of
 from roost.cli.gridengine.following import FOLLOWED, jobs_named
-from roost.cli.gridengine.object_names import check_account, check_name
-from roost.cli.gridengine.paths import Streams
 from roost.cli.pool import Refused
 from roost.explain.cell_tasks import Task
 from roost.gridengine.commands.errors import BAD_VALUE, FAILED, Failure
+from roost.gridengine.commands.names import check_account, check_name
 from roost.gridengine.commands.options import Given, Option, taken, usage
+from roost.gridengine.commands.paths import Streams
 from roost.gridengine.commands.qsub import OPTIONS as OF_QSUB
 from roost.gridengine.commands.qsub import Asked, requirements_of
 from roost.model import cell_requests as cell
@@ -323,12 +323,14 @@ class _Change:
         directory = directory_of(asked) if {"cwd", "wd"} & set(options) else str(row.get("Iwd", ""))
         from pathlib import Path
 
-        from roost.runtime.identity import user_name
+        from roost.runtime.identity import host_name, user_name
 
         streams = Streams(
             directory=directory,
             home=str(Path("~").expanduser()),
             user=user_name(),
+            host=host_name(),
+            is_directory=lambda path: Path(path).is_dir(),
             name=asked.texts["N"] if "N" in options else str(row.get(cell.NAME, "")),
             is_array=cell.TASKS in row,
         )

@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from roost.cli.gridengine.asking import ask
-from roost.cli.gridengine.description import date_time
-from roost.cli.gridengine.object_names import check_name
 from roost.cli.gridengine.request_files import words_of_file
 from roost.cli.pool import Refused
 from roost.gridengine.commands.errors import FAILED, Failure
+from roost.gridengine.commands.names import check_name
 from roost.gridengine.commands.options import Given, Option, is_yes, taken, usage
 from roost.model.cell_reservations import ACCOUNT
+from roost.runtime.local_time import instant
 from roost.wire.requests import central
 from roost.wire.requests.cell import Reservation
 
@@ -129,8 +129,8 @@ def _times(texts: dict[str, str]) -> tuple[float, float]:
     from roost.gridengine.objects.values import seconds
 
     now = int(time.time())
-    start = date_time(texts["a"], "a", "qrsub") if "a" in texts else now
-    end = date_time(texts["e"], "a", "qrsub") if "e" in texts else 0
+    start = instant(texts["a"], "a", "qrsub") if "a" in texts else now
+    end = instant(texts["e"], "a", "qrsub") if "e" in texts else 0
     duration = seconds(texts["d"]) if "d" in texts else 0.0
     if duration is None:
         raise Failure(f'qrsub: Wrong time format "{texts["d"]}" specified to -d option')

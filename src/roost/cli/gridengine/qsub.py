@@ -14,6 +14,7 @@ from roost.cli.pool import Refused
 from roost.gridengine.commands.errors import FAILED, TOO_MANY_JOBS, USAGE, Failure, rejected
 from roost.gridengine.commands.options import Given, taken
 from roost.gridengine.commands.qsub import OPTIONS, Asked
+from roost.model.cell_requests import TASKS
 from roost.wire.requests import queue
 from roost.wire.requests.cell import OVER_LIMIT
 
@@ -36,6 +37,10 @@ def run(name: str, arguments: list[str]) -> int:
     if events != "n":
         sys.stderr.write(f"qsub: the pool sends no mail: -m {events} has no effect\n")
     called, plan = plan_of(asked, work)
+    if asked.verifiers:
+        from roost.cli.gridengine.jsv import verified
+
+        plan = verified(asked, plan)
     return ask(name, lambda pool: _submit(pool, asked, called, plan))
 
 
@@ -129,11 +134,12 @@ def _submit(pool: Pool, asked: Asked, name: str, plan: ClusterPlan) -> int:
     number = taken_cluster.cluster
     for warning in taken_cluster.warnings:
         sys.stderr.write(f"qsub: warning: {warning}\n")
-    tasks = f"{number}.{'{}-{}:{}'.format(*asked.tasks)}" if asked.tasks else f"{number}"
+    name = taken_cluster.name or name
+    tasks = f"{number}.{taken_cluster.tasks}" if taken_cluster.tasks else f"{number}"
     if "terse" in asked.flags:
         sys.stdout.write(f"{tasks}\n")
     else:
-        kind = "job-array" if asked.tasks else "job"
+        kind = "job-array" if taken_cluster.tasks else "job"
         sys.stdout.write(f'Your {kind} {tasks} ("{name}") has been submitted\n')
     if asked.yes.get("now"):
         from roost.cli.gridengine.waiting import wait_for_start
@@ -144,6 +150,7 @@ def _submit(pool: Pool, asked: Asked, name: str, plan: ClusterPlan) -> int:
     if not asked.yes.get("sync"):
         return 0
     from roost.cli.gridengine.waiting import wait_for
+    from roost.explain.cell_tasks import array_of
 
     sys.stdout.flush()
-    return wait_for(pool, number, asked.tasks, is_terse="terse" in asked.flags)
+    return wait_for(pool, number, array_of({TASKS: taken_cluster.tasks or None}), is_terse="terse" in asked.flags)

@@ -26,6 +26,7 @@ KNOBS: tuple[Knob, ...] = (
     _k("REQUEST_CLAIM_TIMEOUT", KnobType.INTEGER, "1800", "How long a request waits for a slot whose present job has to leave first; then the job is matched anew.", unit="s", low=1),
     _k("MAX_JOBS_RUNNING", KnobType.INTEGER, "10000", "Most jobs of this queue that run on the pool at a time.", low=0),
     _k("QACCT_UNIT_SUFFIXES", KnobType.BOOLEAN, "False", "qacct -j prints units behind figures, as Grid Engine 8.1.9 does (5.000s, 12.345MB); without them they are plain numbers, as in Grid Engine 6.2u5.", read_by="runtime.queue.daemon"),
+    _k("SCHEDD_JSV_USERS", KnobType.LIST, None, "Accounts that the verifier of a cell (`jsv_url`) may run as by `user@` where the queue runs as root; without `user@` it runs as `nobody` there.", read_by="runtime.queue.daemon"),
     _k("MAX_JOBS_SUBMITTED", KnobType.INTEGER, "2147483647", "Most jobs in the queue.", low=0),
     _k("MAX_JOBS_PER_OWNER", KnobType.INTEGER, "100000", "Most jobs of one user in the queue.", low=0),
     _k("MAX_JOBS_PER_SUBMISSION", KnobType.INTEGER, "1000000", "Most jobs in one submission.", low=0),

@@ -38,6 +38,7 @@ OPTIONS: Final = (
     Option("i", "file for standard input", "file_list"),
     Option("j", "write standard error to the file of standard output", "y[es]|n[o]"),
     Option("js", "functional share of the job among others, from 0 on", "job_share"),
+    Option("jsv", "a program that may change or refuse the job; all that are named are run", "jsv_url"),
     Option("l", "request resources", "resource_list"),
     Option("M", "addresses for mail; the pool sends none", "mail_list"),
     Option("masterq", "request queues for the master task of a parallel job", "wc_queue_list"),
@@ -66,7 +67,6 @@ OPTIONS: Final = (
     Option("@", "read options from a file", "file"),
     *(Option(name, "job context", "context_list", _KEPT) for name in ("ac", "dc", "sc")),
     Option("binding", "processor binding", "binding_instance", _NOT_YET),
-    Option("jsv", "job submission verifier", "jsv_url", _NOT_YET),
     Option("verify", "print the job and submit nothing", "", _NOT_YET),
 )  # fmt: skip
 
@@ -96,6 +96,8 @@ class Asked:
     #: Variables with their values; None for that of the environment.
     variables: dict[str, str | None] = field(default_factory=dict)
     mail: list[str] = field(default_factory=list)
+    #: Programs of `-jsv`, in the order in which they are run.
+    verifiers: list[str] = field(default_factory=list)
     #: First, last and step.
     tasks: tuple[int, int, int] | None = None
     priority: int = 0
@@ -104,8 +106,12 @@ class Asked:
         """Note the options of one place, which go before those noted so far. Raises Failure."""
         soft = False
         queues: dict[bool, list[str]] = {}
+        # Those of stronger places come first.
+        self.verifiers = [each.value for each in options if each.name == "jsv"] + self.verifiers
         for each in options:
             match each.name:
+                case "jsv":
+                    pass
                 case "hard" | "soft":
                     soft = each.name == "soft"
                 case "l":

@@ -164,6 +164,10 @@ class QueueAnswers(RequestAnswers):
             raise BadRequest(f"submit.clusters: {error}") from None
         if not sum(each.count for each in clusters):
             raise BadRequest("nothing is submitted")
+        verified = await self.cell.verified(clusters, sender)
+        if isinstance(verified, Answer):
+            return verified
+        clusters = verified
         refused = await self.cell.refusal(clusters, sender)
         if refused is not None:
             return refused
@@ -177,6 +181,8 @@ class QueueAnswers(RequestAnswers):
         if refused := await self.cell.hold_refusal(letters, sender, asked.action):
             return refused
         attributes = ad_from(asked.attributes or {}, "act.attributes")
+        if asked.action in ("edit", "hold", "release") and (refused := await self.cell.change_refusal(attributes)):
+            return refused
         if asked.action == "edit" and (refused := await self.cell.edit_refusal(attributes)):
             return refused
         budget = self._budget("choosing the jobs", reply)

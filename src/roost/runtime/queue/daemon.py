@@ -127,6 +127,7 @@ class ScheddDaemon:
             found = replace(found, superusers=superusers(config))
             self.lists = access(config, "SCHEDD")
             self.unit_suffixes = config.get_bool("QACCT_UNIT_SUFFIXES")
+            self.jsv_users = tuple((config.get("SCHEDD_JSV_USERS", subsys="SCHEDD") or "").replace(",", " ").split())
             uploads = config.get_int("MAX_CONCURRENT_UPLOADS", subsys="SCHEDD")
             downloads = config.get_int("MAX_CONCURRENT_DOWNLOADS", subsys="SCHEDD")
         except ConfigError as error:
@@ -223,6 +224,7 @@ class ScheddDaemon:
             task.cancel()
         self.lanes.close()
         self.answers.past.close()
+        await self.answers.cell.verifier.end()
         await self.local.stop(ending)
         await self.cron.stop()
         await self._settled()

@@ -64,6 +64,9 @@ class Submitted(Struct):
     cluster: int
     jobs: int
     warnings: tuple[str, ...] = ()
+    #: Of a job of `qsub`: its name and its tasks (``1-10:3``, "" without), which a verifier may have changed.
+    name: str = ""
+    tasks: str = ""
 
 
 class Submit(Request[list[Submitted]]):

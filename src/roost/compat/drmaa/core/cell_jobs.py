@@ -54,6 +54,10 @@ def plan(
     _take_attributes(template, asked, tasks)
     asked.check()
     _, found = plan_of(asked, work)
+    if asked.verifiers:
+        from roost.cli.gridengine.jsv import verified as verified_by_programs
+
+        found = verified_by_programs(asked, found)
     if deadline := at.text_of(template, at.DEADLINE):
         found.common.put("PeriodicRemove", parse_expression(f"time() >= {instant(deadline, at.DEADLINE, time.time())}"))
     follow(pool, found, asked)

@@ -13,11 +13,11 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
 from roost.classad import parse_expression
-from roost.cli.gridengine.paths import escaped
 from roost.compat.drmaa.core import attributes as at
 from roost.compat.drmaa.core.cell_jobs import directory, path
 from roost.compat.drmaa.core.codes import Code, DrmaaError
 from roost.compat.drmaa.core.times import instant, seconds
+from roost.gridengine.commands.paths import escaped
 from roost.model.cell_requests import NOT_BEFORE
 from roost.model.command_line import environment_to_raw, join_raw
 from roost.runtime.identity import host_name

@@ -23,6 +23,7 @@ from roost.compat.drmaa.core.pool import Connections, SessionPool
 from roost.compat.drmaa.core.record import Record
 from roost.compat.drmaa.core.states import SHOWN as STATE_SHOWN
 from roost.compat.drmaa.core.states import Known, State, state_of
+from roost.explain.cell_tasks import array_of
 from roost.model.cell_requests import HELD, PREDECESSORS, SUSPENDERS, TASKS
 from roost.runtime.home import Home
 from roost.runtime.identity import host_name
@@ -163,8 +164,6 @@ class Session:
         cluster, proc = int(row["ClusterId"]), int(row["ProcId"])
         if not self.has_cell:
             return f"{cluster}.{proc}"
-        from roost.explain.cell_tasks import array_of
-
         found = array_of(row)
         return f"{cluster}.{found[0] + proc * found[2]}" if found else f"{cluster}"
 
@@ -201,7 +200,8 @@ class Session:
                 except pool.refused_class:
                     self._record.nothing()
                     raise
-                jobs = [self._job(taken.cluster, proc, tasks) for proc in range(taken.jobs)]
+                array = array_of({TASKS: taken.tasks or None})
+                jobs = [self._job(taken.cluster, proc, array) for proc in range(taken.jobs)]
                 self._record.submitted((each.job, each.id) for each in jobs)
                 self._jobs |= {each.job: each for each in jobs}
                 self._by_id |= {each.id: each for each in jobs}

@@ -31,6 +31,7 @@ from roost.runtime.queue.cell.edits import Rights, edited
 from roost.runtime.queue.cell.records import record_of_changes, record_of_denied, record_of_states, told
 from roost.runtime.queue.cell.reservations import Reservations
 from roost.runtime.queue.cell.store import CellCommit, GivenState, KeptCell, StatesCommit
+from roost.runtime.queue.cell.verifier import Verifier
 from roost.schedd.claims import Stage
 from roost.schedd.events import ErrorsCleared, UsageCleared, UsageRuled
 from roost.wire.ads import ad_data
@@ -57,6 +58,7 @@ from roost.wire.structs import data_of
 if TYPE_CHECKING:
     from roost.gridengine.cell import Cell
     from roost.gridengine.difference import Change
+    from roost.gridengine.jsv.url import Settings
     from roost.gridengine.pool.requests import Reader
     from roost.gridengine.problems import Refused
     from roost.model.cell_usage import UsageRules
@@ -67,6 +69,7 @@ if TYPE_CHECKING:
     from roost.runtime.queue.demands import Demands
     from roost.runtime.queue.exported_files import ExportedFiles
     from roost.runtime.queue.store import Noted, Store
+    from roost.runtime.role import RoleContext
     from roost.schedd.book import Cluster
     from roost.schedd.claim_table import QueueSettings
     from roost.schedd.events import Event
@@ -109,6 +112,9 @@ class CellAnswersDaemon(Protocol):
     copies: ExportedFiles
     demands: Demands
     watch: DatabaseWatch
+    context: RoleContext
+    #: Accounts that a verifier of submissions may run as.
+    jsv_users: tuple[str, ...]
 
     def feed(self, event: Event) -> None:
         """Have the core take an event."""
@@ -133,6 +139,7 @@ class CellAnswers:
         self._kept: KeptCell | None = None
         #: The present cell, read; None until a job needs it.
         self._cell: Cell | None = None
+        self.verifier = Verifier(daemon.context.home.run)
 
     def begin(self, kept: KeptCell) -> None:
         """Go on with the cell that was kept."""
@@ -198,6 +205,34 @@ class CellAnswers:
         if max(now, one.start) + duration > one.end:
             return f"the job duration exceeds the end time of the advance reservation id {number}"
         return ""
+
+    async def verified(self, clusters: list[ClusterPlan], sender: str) -> list[ClusterPlan] | Answer:
+        """The clusters as the verifier of the cell leaves them (`jsv_url`), or why they are not taken."""
+        settings = await self._verifying()
+        if settings is None or settings.url is None:
+            await self.verifier.close()
+            return clusters
+        from roost.runtime.queue.cell.verifying import verified
+
+        return await verified(self.verifier, settings, self._daemon.jsv_users, clusters, sender)
+
+    async def change_refusal(self, given: ClassAd) -> Answer | None:
+        """Why jobs that a verifier has seen may not be changed so; None if they may."""
+        settings = await self._verifying()
+        if settings is None or settings.url is None:
+            return None
+        from roost.gridengine.jsv.parameters import not_allowed
+
+        text = not_allowed(given, settings.changeable)
+        return Answer(ok=False, code=NOT_PERMITTED, text=text) if text else None
+
+    async def _verifying(self) -> Settings | None:
+        """What the cell says of verifiers; None without a cell."""
+        if not (await self._present()).revision:
+            return None
+        from roost.gridengine.jsv.url import settings_of
+
+        return settings_of(await self.read_cell())
 
     async def refusal(self, clusters: Sequence[ClusterPlan], sender: str) -> Answer | None:
         """Why jobs are not taken that ask a cell for something; None if they are, or ask for nothing."""

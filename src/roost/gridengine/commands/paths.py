@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import posixpath
 import re
-from pathlib import Path
+from collections.abc import Callable
 from typing import Final, NamedTuple
 
 from roost.gridengine.commands.errors import rejected
-from roost.runtime.identity import host_name
 
 _VARIABLE: Final = re.compile(r"\$(HOME|USER|JOB_ID|JOB_NAME|HOSTNAME|TASK_ID)")
 _NULL: Final = "/dev/null"
@@ -21,10 +20,14 @@ class Streams(NamedTuple):
     directory: str
     home: str
     user: str
+    #: Where the job is submitted.
+    host: str
     name: str
     is_array: bool
     #: Variables in the directory are replaced: `-wd` named it.
     expands: bool = False
+    #: Whether there is a directory of that path.
+    is_directory: Callable[[str], bool] = lambda path: False
 
     @property
     def place(self) -> str:
@@ -38,12 +41,12 @@ class Streams(NamedTuple):
 
     def path(self, given: str | None, option: str, letter: str) -> str:
         """The path of an option as the value of a command in a submit description. Raises Failure."""
-        text = chosen(given, option) if given else ""
+        text = chosen(given, option, self.host) if given else ""
         if not text:
             return f"{self.place}/{self.default(letter)}"
         found = self._expanded(text)
         plain = posixpath.join(self.directory, text)
-        is_directory = text.endswith("/") or ("$" not in text and plain != _NULL and Path(plain).is_dir())
+        is_directory = text.endswith("/") or ("$" not in text and plain != _NULL and self.is_directory(plain))
         whole = posixpath.join(self.place, found)
         return posixpath.join(whole, self.default(letter)) if is_directory else whole
 
@@ -67,10 +70,9 @@ def escaped(text: str) -> str:
     return text.replace("$", "$(DOLLAR)")
 
 
-def chosen(given: str, option: str) -> str:
+def chosen(given: str, option: str, here: str) -> str:
     """The path of a list of ``[host:]path`` that counts: that without a host, or that of this host. Raises Failure."""
     found = dict(_entries(given, option))
-    here = host_name()
     for host in (here, here.partition(".")[0], ""):
         if host in found:
             return found[host]
