@@ -226,6 +226,34 @@ def test_without_a_pool_commands_say_so(tmp_path: Path) -> None:
 # -- condor_rm and its kin -------------------------------------------------------------------------------------------
 
 
+def test_held_narrows_what_is_named_and_never_adds_to_it(desk: Desk) -> None:
+    text = "executable = /bin/sleep\narguments = 99\nrequirements = False\nqueue 4\n"
+    first, second, third = (desk.pool.submit(text) for _ in range(3))
+    for cluster in (first, second, third):
+        desk("condor_hold", f"{cluster}.2", f"{cluster}.3")
+
+    def left() -> dict[int, set[int]]:
+        rows = desk.pool.jobs()
+        return {each: {row["ProcId"] for row in rows if row["ClusterId"] == each} for each in (first, second, third)}
+
+    whole = {0, 1, 2, 3}
+    named = f"held jobs in cluster {first}"
+    assert desk("condor_rm", "-held", str(first)).out == f"All {named} have been marked for removal\n"
+    eventually(lambda: left() == {first: {0, 1}, second: whole, third: whole}, lambda: str(left()))
+    words = f"Couldn't find/remove all {named}\n"
+    assert desk("condor_rm", str(first), "-hold", status=1).err == words
+    done = desk("condor_rm", "-held", f"{second}.1", f"{second}.2")
+    assert (done.out, done.err) == (
+        f"Job {second}.2 marked for removal\n",
+        f"Job {second}.1 not in a state to be removed\n",
+    )
+    assert desk("condor_rm", "-held", "-constraint", "ClusterId == 99999", status=1).out == ""
+    eventually(lambda: left() == {first: {0, 1}, second: {0, 1, 3}, third: whole}, lambda: str(left()))
+    assert desk("condor_rm", "-forcex", "-held", str(third), status=1).out == ""
+    assert desk("condor_rm", "-held").out == "All held jobs have been marked for removal\n"
+    eventually(lambda: left() == dict.fromkeys((first, second, third), {0, 1}), lambda: str(left()))
+
+
 def test_ids_are_told_one_by_one(desk: Desk) -> None:
     cluster = desk.submit(count=2)
     assert desk("condor_hold", f"{cluster}.0", status=1) == Done(1, "", f"Job {cluster}.0 already held\n")

@@ -46,11 +46,13 @@ _REMOVE_X: Final = Deed("remove-x", "removed locally (remote state unknown)", "r
                         "not in `X' state to be forcibly removed")  # fmt: skip
 _VACATE_FAST: Final = Deed("vacate-fast", "fast-vacated", "fast-vacate", "not running to be fast-vacated")
 _REMOVED: Final = 3
+_HELD: Final = 5
 
 OPTIONS: Final = (
     Option("constraint", "jobs for which this is true", takes="EXPR", least=1),
     Option("all", "all jobs that you may act on", least=1),
-    Option("held", "all held jobs", least=2),
+    Option("held", "of the jobs that are named, those on hold; alone, all jobs on hold", least=2),
+    Option("hold", "the same", least=4),
     *PLACE_OPTIONS,
     Option("reason", "the reason, kept with the job and in its log", takes="TEXT", least=1),
     Option("subcode", "subcode kept with the hold reason", takes="N", least=1),
@@ -86,7 +88,7 @@ class _Order:
         for option in given(arguments, OPTIONS):
             if self.place.take(option):
                 continue
-            if option.name in ("", "constraint", "all", "held"):
+            if option.name in ("", "constraint", "all"):
                 self._chosen(option.name, option.values[0] if option.values else "")
             elif option.name == "reason":
                 self.reason = option.value
@@ -96,6 +98,8 @@ class _Order:
                 self.flags.add(option.name)
         if "forcex" in self.flags and name == "condor_rm":
             self.deed = _REMOVE_X
+            if self.flags & {"held", "hold"}:
+                raise UsageError("-forcex is for jobs that are being removed, -held for jobs on hold: give one of them")
         if "fast" in self.flags and name == "condor_vacate_job":
             self.deed = _VACATE_FAST
 
@@ -104,8 +108,6 @@ class _Order:
             self._parts.append(_Part(Choice(constraint=word), f"jobs matching constraint ({word})"))
         elif kind == "all":
             self._parts.append(_Part(Choice(), "jobs"))
-        elif kind == "held":
-            self._parts.append(_Part(Choice(constraint="JobStatus == 5"), "held jobs"))
         elif (job := job_id(word)) is None:
             if not word[:1].isalpha() and not word.startswith("_"):
                 raise UsageError(f'Invalid cluster # from "{word}".')
@@ -116,10 +118,23 @@ class _Order:
             self._parts.append(_Part(Choice(jobs=(job,)), f"jobs in cluster {job}"))
 
     @property
+    def status(self) -> int:
+        """The JobStatus of the jobs that are meant; 0 for any."""
+        if self.deed is _REMOVE_X:
+            return _REMOVED
+        return _HELD if self.flags & {"held", "hold"} else 0
+
+    @property
     def parts(self) -> list[_Part]:
         """All requests, ids of jobs first."""
         ids = [_Part(Choice(jobs=tuple(dict.fromkeys(self._ids))))] if self._ids else []
-        return [*ids, *self._parts]
+        found = [*ids, *self._parts]
+        if not self.flags & {"held", "hold"}:
+            return found
+        # The option narrows what else is named: it never adds jobs to it.
+        return [each._replace(called=each.called and f"held {each.called}") for each in found] or [
+            _Part(Choice(), "held jobs")
+        ]
 
 
 def _number(text: str) -> int:
@@ -147,10 +162,10 @@ def run(name: str, arguments: list[str]) -> int:
 def _act(order: _Order, part: _Part, pool: Pool) -> dict[str, int]:
     """Act upon the jobs of a part and tell what became of them; how many of each result."""
     choice = part.choice
-    if order.deed is _REMOVE_X and part.called:
-        choice = choice.but(f"JobStatus == {_REMOVED}")
-    elif order.deed is _REMOVE_X:
-        choice = _removed_only(pool, choice)
+    if order.status and part.called:
+        choice = choice.but(f"JobStatus == {order.status}")
+    elif order.status:
+        choice = _only(pool, choice, order.status)
     none = queue.ActedUpon(counts={}, refused={})
     done = _asked(pool, order, choice) if choice.jobs or part.called else none
     gone = [job for job in part.choice.jobs if job not in choice.jobs]
@@ -174,10 +189,10 @@ def _asked(pool: Pool, order: _Order, choice: Choice) -> queue.ActedUpon:
         raise ToolError(f"Error: {refused}") from None
 
 
-def _removed_only(pool: Pool, choice: Choice) -> Choice:
-    """Those of some jobs that are being removed, or do not exist at all."""
+def _only(pool: Pool, choice: Choice, status: int) -> Choice:
+    """Those of some jobs that have a status, or do not exist at all."""
     statuses = _statuses(pool, choice.jobs)
-    return choice._replace(jobs=tuple(job for job in choice.jobs if statuses.get(job, _REMOVED) == _REMOVED))
+    return choice._replace(jobs=tuple(job for job in choice.jobs if statuses.get(job, status) == status))
 
 
 def _statuses(pool: Pool, jobs: tuple[str, ...]) -> dict[str, int]:
