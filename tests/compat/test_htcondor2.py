@@ -192,6 +192,9 @@ def test_a_dag_is_submitted(pool: Pool) -> None:
         htcondor.Submit.from_dag("two.dag")
     with pytest.raises(KeyError):
         htcondor.Submit.from_dag("two.dag", {"NoSuchOption": 1})
+    for name in ("RescueFile", "save_file", "OutfileDir"):
+        with pytest.raises(htcondor.HTCondorException, match=f"{name} is not possible in a Roost pool"):
+            htcondor.Submit.from_dag("two.dag", {"force": True, name: "x"})
 
 
 def test_jobs_of_a_spooled_submission_stay_until_they_are_retrieved(pool: Pool) -> None:

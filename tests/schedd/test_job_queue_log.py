@@ -100,6 +100,27 @@ def test_a_job_that_leaves_goes_and_its_cluster_with_the_last() -> None:
     assert told.reader.jobs() == {}
 
 
+def test_how_a_job_ended_is_told_in_a_transaction_of_its_own_before_it_goes() -> None:
+    driven = Driven()
+    told = Told(driven.disk)
+    driven.submit(source(2))
+    told.lines.clear()
+    driven.act(ev.Action.REMOVE, JobId(1, 0))
+    gone = told.lines.index("102 1.0")
+    last = [line for line in told.lines[:gone] if line.startswith("103 1.0 ")]
+    assert "103 1.0 JobStatus 3" in last
+    assert '103 1.0 RemoveReason "via roost rm (by user ann)"' in last
+    assert told.lines[gone - 2 : gone] == ["106 ", "105 "]
+    job = driven.start()
+    driven.begun(job)
+    told.lines.clear()
+    driven.end(job)
+    gone = told.lines.index(f"102 {job.id}")
+    last = [line for line in told.lines[:gone] if line.startswith(f"103 {job.id} ")]
+    assert {f"103 {job.id} JobStatus 4", f"103 {job.id} ExitCode 0"} <= {*last}
+    assert any(line.startswith(f"103 {job.id} CompletionDate ") for line in last)
+
+
 def test_what_is_no_news_of_jobs_has_no_records() -> None:
     assert jq.Mirror().records((ch.AppendLog(path="/l", text="x", owner="ann"), ch.DropClaim(claim_id="c"))) == []
 

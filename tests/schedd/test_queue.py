@@ -20,6 +20,7 @@ from roost.schedd.changes import AppendLog
 from roost.schedd.claim_table import QueueSettings
 from roost.schedd.identifiers import JobId
 from roost.schedd.idle import Autoclusters, IdleGroup
+from roost.schedd.job_policy import SystemPolicy
 from roost.schedd.limits import Limits, Present
 from roost.schedd.owned import RECORDED
 from roost.schedd.pacing import FREE_TRIES, MISS_GAP_S, PAUSE_S_MAX, Pauses
@@ -909,3 +910,18 @@ def test_the_matchmaker_hears_which_slot_a_job_has_left_that_waits_again() -> No
     lost = driven.start()
     step = driven.feed(ev.ClaimLost(claim_id=lost.claim_id, reason="gone"))
     assert [name for name, _ in left_with_jobs(step)] == ["slot4@a"]
+
+
+def test_a_job_is_released_as_often_as_the_pool_allows_but_by_super_users() -> None:
+    driven = Driven(replace(SETTINGS, policy=SystemPolicy(releases_max=2)))
+    job = JobId(driven.submit(source(1)), 0)
+    for _ in range(2):
+        driven.act(ev.Action.HOLD, job)
+        driven.act(ev.Action.RELEASE, job)
+        assert driven.job(1).status is JobStatus.IDLE
+    driven.act(ev.Action.HOLD, job)
+    driven.act(ev.Action.RELEASE, job)
+    assert driven.reply.data == {"counts": {"released-too-often": 1}, "refused": {"1.0": "released-too-often"}}
+    assert driven.job(1).status is JobStatus.HELD
+    driven.act(ev.Action.RELEASE, job, superuser=True)
+    assert driven.job(1).status is JobStatus.IDLE

@@ -32,6 +32,9 @@ def changed(rules: str, **macros: str) -> dict[str, str]:
         ("COPY RequestMemory Kept", {"Kept": "2048"}),
         ("COPY Missing Kept", {}),
         ("RENAME OldA NewA", {"NewA": "1", "OldA": "gone"}),
+        # The new name is the text alone, with what was matched put in.
+        (r"RENAME /ld/ Test", {"Test": '"b"', "OldA": "gone", "OldB": "gone"}),
+        (r"COPY /(.+)A$/ Test\0_\1\2", {"TestOldA_Old": "1"}),
         (r"RENAME /^Old(.)$/ New\1", {"NewA": "1", "NewB": '"b"', "OldA": "gone", "OldB": "gone"}),
         ("DELETE OldA", {"OldA": "gone"}),
         ("DELETE /^old/", {"OldA": "gone", "OldB": "gone"}),

@@ -39,6 +39,8 @@ DEEDS: Final = {
 _WHY: Final = {
     "not-found": "it is not in the queue",
     "permission-denied": "it belongs to another user",
+    "released-too-often": "it has been released as often as SYSTEM_MAX_RELEASES allows; only queue super users may "
+    "release it once more",
     "immutable": "one of these attributes cannot be changed after submission: it says what the job is, or "
     "IMMUTABLE_JOB_ATTRS names it",
     "protected": "only queue super users may change one of these attributes: it is the queue's record of the job, or "

@@ -39,6 +39,7 @@ from roost.schedd.work import Work
 
 #: Why a job was not acted upon: a stable word, which the command puts into a sentence.
 ABSENT, _DENIED, _DONE, _WRONG = "not-found", "permission-denied", "already-done", "bad-status"
+_RELEASED_OFTEN: Final = "released-too-often"
 #: Jobs that are looked at in one step of the queue for those that go with a removed one, some 15 ms.
 FOLLOWERS_A_STEP: Final = 200
 
@@ -100,7 +101,7 @@ def _one(work: Work, claim_table: ClaimTable, job: Job, event: Acted) -> str:
         case Action.HOLD:
             return _hold(work, claim_table, job, event)
         case Action.RELEASE:
-            return _release(work, job, event)
+            return _release(work, claim_table, job, event)
         case Action.REMOVE:
             return _remove(work, claim_table, job, event)
         case Action.REMOVE_AT_ONCE:
@@ -137,7 +138,7 @@ def _hold_by(work: Work, job: Job, letters: str) -> None:
     work.touch(job)
 
 
-def _release(work: Work, job: Job, event: Acted) -> str:
+def _release(work: Work, claim_table: ClaimTable, job: Job, event: Acted) -> str:
     # A job that has not left its machine yet stays: it runs once at a time.
     if job.status is not JobStatus.HELD or job.run:
         return _WRONG
@@ -151,6 +152,8 @@ def _release(work: Work, job: Job, event: Acted) -> str:
             return ""
     elif held - {"u", ARRAY_HOLD} and not event.superuser:
         return _DENIED
+    if not event.superuser and not claim_table.system_policy.allows_release(job.ad):
+        return _RELEASED_OFTEN
     release(work, job, On.RELEASE_COMMAND, event.reason or f"via roost release (by user {event.user})")
     return ""
 

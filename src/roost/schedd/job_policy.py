@@ -115,7 +115,7 @@ class SystemPolicy:
     hold: tuple[SystemRule, ...] = ()
     release: tuple[SystemRule, ...] = ()
     remove: tuple[SystemRule, ...] = ()
-    #: SYSTEM_MAX_RELEASES: a job that was held that often is not released by policy; None for no limit.
+    #: SYSTEM_MAX_RELEASES: how often a job may be released; None for no limit.
     releases_max: int | None = None
     #: GRACEFULLY_REMOVE_JOBS: whether a removed job is asked to end first, where it does not say itself.
     removes_gracefully: bool = True
@@ -124,6 +124,11 @@ class SystemPolicy:
     def judges_periodically(self) -> bool:
         """Whether any rule applies to jobs that have no policy of their own."""
         return bool(self.vacate or self.hold or self.release or self.remove)
+
+    def allows_release(self, ad: ClassAd) -> bool:
+        """Whether a held job may be released once more: it has been released once less than it was held."""
+        holds = ad.eval("NumHolds")
+        return self.releases_max is None or not isinstance(holds, int) or holds <= self.releases_max
 
 
 def decide(ad: ClassAd, system: SystemPolicy, world: World, occasion: Occasion) -> Verdict:
@@ -186,8 +191,7 @@ class _Judge:
     def _may_be_released(self) -> bool:
         if self.ad.cell("holdreasoncode") == HoldCode.USER_REQUEST:
             return False
-        holds = self._number("NumHolds") or 0
-        return self.system.releases_max is None or holds < self.system.releases_max
+        return self.system.allows_release(self.ad)
 
     # -- durations and instants
 
@@ -196,6 +200,9 @@ class _Judge:
         if limit is not None and since is not None and self.world.now() - since >= limit:
             return self._limit("AllowedJobDuration", limit, "job duration", HoldCode.JOB_DURATION_EXCEEDED)
         limit, since = self._number("AllowedExecuteDuration"), self._number("JobCurrentStartExecutingDate")
+        if since is not None and "SuccessCheckpointExitCode" in self.ad:
+            # A job that writes checkpoints itself has that long for each of them.
+            since = max(since, self._number("LastCkptTime") or 0)
         if limit is not None and since is not None and self.world.now() - since > limit:
             return self._limit("AllowedExecuteDuration", limit, "execute duration", HoldCode.JOB_EXECUTE_EXCEEDED)
         return None

@@ -26,7 +26,7 @@ def system_policy(config: Config) -> tuple[SystemPolicy, tuple[Diagnostic, ...]]
         hold=reader.rules("HOLD"),
         release=reader.rules("RELEASE"),
         remove=reader.rules("REMOVE"),
-        releases_max=reader.whole("SYSTEM_MAX_RELEASES"),
+        releases_max=reader.limit("SYSTEM_MAX_RELEASES"),
         removes_gracefully=reader.truth("GRACEFULLY_REMOVE_JOBS", default=True),
     )
     return policy, tuple(reader.problems)
@@ -74,13 +74,13 @@ class _Reader:
     def _report(self, code: Code, knob: str, message: str) -> None:
         self.problems.append(self.config.problem(code, knob, message, subsys=_SUBSYSTEM))
 
-    def whole(self, knob: str) -> int | None:
-        """A number; None where it is not given."""
+    def limit(self, knob: str) -> int | None:
+        """A number; None where it is not given, and for -1 and 0, which are no limit."""
         text = self._text(knob)
-        if text is None:
+        if text is None or text.strip() == "-1":
             return None
         if re.fullmatch(r"\d{1,9}", text.strip()):
-            return int(text)
+            return int(text) or None
         self._report(Code.BAD_INTEGER, knob, f"{text!r} is not a whole number")
         return None
 

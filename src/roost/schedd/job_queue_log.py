@@ -109,7 +109,10 @@ class Mirror:
             case ch.DropJob(job=job):
                 return self._changed(job, None, None)
             case ch.AddHistory():
-                return [line for job in change.jobs for line in self._left(job)]
+                last = [line for job in change.jobs for line in self._last(job, change)]
+                gone = [line for job in change.jobs for line in self._left(job)]
+                # How jobs ended is there before they go, for programs that follow the file.
+                return [*last, *([END, BEGIN] if last and gone else []), *gone]
             case ch.DropCluster(cluster=number):
                 return self._dropped(number)
         return ()
@@ -151,6 +154,20 @@ class Mirror:
             cluster.statuses[job.proc] = status
             yield f"103 {key} JobStatus {int(status)}"
         yield from _differences(key, before or ClassAd(), attributes or ClassAd(), cluster.submitted_ad(job.proc))
+
+    def _last(self, job: JobId, change: ch.AddHistory) -> Iterator[str]:
+        """What has become of a job that leaves; attributes of one job alone are known in full."""
+        cluster = self._clusters.get(job.cluster)
+        if cluster is None or not cluster.statuses[job.proc]:
+            return
+        if cluster.statuses[job.proc] != change.status:
+            yield f"103 {job} JobStatus {int(change.status)}"
+        known = cluster.submitted_ad(job.proc)
+        delta = self._deltas.get(job) or ClassAd()
+        for folded, cell in change.ad.cells.items():
+            old = delta.cells.get(folded, known.cells.get(folded, cluster.ad.cells.get(folded)))
+            if folded != _STATUS and (old is None or not same(old, cell)):
+                yield f"103 {job} {change.ad.spelling(folded)} {_text(cell)}"
 
     def _left(self, job: JobId) -> Iterator[str]:
         cluster = self._clusters.get(job.cluster)

@@ -119,6 +119,16 @@ def read_transform(text: str, origin: str) -> Transform:
 _BRANCHES: Final = frozenset(("IF", "ELIF", "ELSE", "ENDIF"))
 
 
+def _filled(text: str, found: re.Match[str]) -> str:
+    """A new name: ``\\0`` is what the pattern matched, ``\\1`` to ``\\9`` are its groups."""
+
+    def part(reference: re.Match[str]) -> str:
+        number = int(reference[1])
+        return (found[number] or "") if number <= (found.re.groups or 0) else ""
+
+    return re.sub(r"\\(\d)", part, text)
+
+
 class _Branches:
     """Whether conditions begin and end where they should."""
 
@@ -258,8 +268,9 @@ class _Changing:
         elif rule.kind in _SETTING:
             self._set(rule)
         elif rule.pattern is not None:
-            for name in [each for each in self._ad if rule.pattern.search(each)]:
-                self._move(rule.kind, name, rule.pattern.sub(rule.text, name), rule.place)
+            for name, found in [(each, found) for each in self._ad if (found := rule.pattern.search(each))]:
+                to = "" if rule.kind == "DELETE" else _filled(self._expanded(rule.text, rule.place), found)
+                self._move(rule.kind, name, to, rule.place)
         elif rule.name in self._ad:
             self._move(rule.kind, rule.name, self._expanded(rule.text, rule.place), rule.place)
 

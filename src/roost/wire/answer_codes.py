@@ -13,6 +13,7 @@ MEANINGS: Final = {
     "not-found": "The job, machine or object does not exist.",
     "already-done": "The job already is in the status that the action leads to.",
     "bad-status": "The action does not apply to a job in this status.",
+    "released-too-often": "The job has been released as often as SYSTEM_MAX_RELEASES allows.",
     "refused": "The machine cannot do what was asked for. The text of the answer says why.",
     "over-budget": "The daemon needed more time than REQUEST_TIME_MAX allows. Ask for less, for instance with "
     "a constraint.",

@@ -251,7 +251,7 @@ def test_held_narrows_what_is_named_and_never_adds_to_it(desk: Desk) -> None:
     eventually(lambda: left() == {first: {0, 1}, second: {0, 1, 3}, third: whole}, lambda: str(left()))
     assert desk("condor_rm", "-forcex", "-held", str(third), status=1).out == ""
     assert desk("condor_rm", "-held").out == "All held jobs have been marked for removal\n"
-    eventually(lambda: left() == dict.fromkeys((first, second, third), {0, 1}), lambda: str(left()))
+    eventually(lambda: left() == {each: {0, 1} for each in (first, second, third)}, lambda: str(left()))
 
 
 def test_ids_are_told_one_by_one(desk: Desk) -> None:

@@ -150,7 +150,8 @@ def test_what_a_user_held_policy_does_not_release() -> None:
 
 
 def test_releases_have_a_limit() -> None:
-    ad = job(5, PeriodicRelease="true", HoldReasonCode="13", NumHolds="3")
+    # On its fourth hold, a job has been released three times.
+    ad = job(5, PeriodicRelease="true", HoldReasonCode="13", NumHolds="4")
     assert judged(ad, system=SystemPolicy(releases_max=3)).outcome is Outcome.STAY
     assert judged(ad, system=SystemPolicy(releases_max=4)).outcome is Outcome.RELEASE
 
@@ -164,6 +165,20 @@ def test_durations_are_reached_or_passed() -> None:
     ran.set("AllowedExecuteDuration", "99")
     assert judged(ran).code == HoldCode.JOB_EXECUTE_EXCEEDED
     assert judged(job(1, AllowedJobDuration="1", ShadowBday="0")).outcome is Outcome.STAY
+    saves = job(
+        2,
+        AllowedExecuteDuration="100",
+        JobCurrentStartExecutingDate=str(int(NOW) - 500),
+        SuccessCheckpointExitCode="17",
+    )
+    assert judged(saves).code == HoldCode.JOB_EXECUTE_EXCEEDED
+    saves["LastCkptTime"] = int(NOW) - 100
+    assert judged(saves).outcome is Outcome.STAY
+    saves["LastCkptTime"] = int(NOW) - 101
+    assert judged(saves).code == HoldCode.JOB_EXECUTE_EXCEEDED
+    del saves["SuccessCheckpointExitCode"]
+    saves["LastCkptTime"] = int(NOW) - 1
+    assert judged(saves).code == HoldCode.JOB_EXECUTE_EXCEEDED
 
 
 def test_vacating_is_for_jobs_on_machines_and_not_for_their_end() -> None:

@@ -403,3 +403,27 @@ def test_a_command_that_nothing_acts_on_says_so(line: str, told: bool) -> None:
     found = submitted(f"executable = /bin/sleep\n{line}\nqueue\n")
     assert not found.errors
     assert any(one.code == SubmitCode.NO_EFFECT for one in found.findings) is told
+
+
+@pytest.mark.parametrize(
+    ("lines", "wanted"),
+    [
+        ("gpus_minimum_memory = 8000", "GlobalMemoryMb >= GPUsMinMemory"),
+        ("require_gpus = A || B", "A || B"),
+        ("require_gpus = A || B\ngpus_minimum_memory = 8000", "(A || B) && GlobalMemoryMb >= GPUsMinMemory"),
+        ("require_gpus = A && B\ngpus_minimum_memory = 8000", "A && B && GlobalMemoryMb >= GPUsMinMemory"),
+        ("require_gpus = A ? B : C\ngpus_minimum_memory = 8000", "(A ? B : C) && GlobalMemoryMb >= GPUsMinMemory"),
+        ("require_gpus = Capability > 4\ngpus_maximum_capability = 9", "Capability > 4"),
+        ("gpus_maximum_capability = 9", "Capability <= GPUsMaxCapability"),
+    ],
+)
+def test_what_is_wanted_of_gpus_is_all_wanted(lines: str, wanted: str) -> None:
+    (ad,) = submitted(f"executable = /bin/sleep\nrequest_gpus = 1\n{lines}\nqueue\n").clusters[0].ads()
+    assert str(ad["RequireGPUs"]) == wanted
+
+
+@pytest.mark.parametrize(("written", "number"), [("12.2", 12020), ("12", 12000), ("11.8", 11080), ("12020", 12020)])
+def test_versions_of_the_runtime_of_gpus_are_numbers_of_thousands(written: str, number: int) -> None:
+    text = f"executable = /bin/sleep\nrequest_gpus = 1\ngpus_minimum_runtime = {written}\nqueue\n"
+    (ad,) = submitted(text).clusters[0].ads()
+    assert (ad["GPUsMinRuntime"], str(ad["RequireGPUs"])) == (number, "MaxSupportedVersion >= GPUsMinRuntime")

@@ -49,7 +49,7 @@ DIFFERENT: Final[dict[str, tuple[str, ...]]] = {
     "containers": ("container_image = docker://",),
     "sizes": ("request_memory = -5",),
     "more-memory": ("retry_request_memory",),
-    "resources": ("gpus_minimum_capability", "request_foo = undefined"),
+    "resources": ("request_foo = undefined",),
     "words": ("when_to_transfer_output = never", "hold = yes", "hold = t\n", "kill_sig = usr1", "kill_sig = TERM"),
     "limits": ("concurrency_limits = b:-1", "concurrency_limits = a:x", "concurrency_limits = A a"),
     "reasons": ("periodic_remove_reason",),

@@ -221,6 +221,8 @@ def _why(deed: Deed, job: str, code: str, status: int) -> str:
             return f"Job {job} not found"
         case "permission-denied":
             return f"Permission denied to {deed.verb} job {job}"
+        case "released-too-often":
+            return f"Job {job} cannot be released again, has reached SYSTEM_PERIODIC_RELEASES limit"
         case "already-done":
             return f"Job {job} {deed.already or deed.wrong}"
         case _ if status and status == deed.already_status:

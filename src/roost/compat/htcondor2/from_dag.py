@@ -21,6 +21,8 @@ class Option(NamedTuple):
     help: str
     #: Field of `SubmitOptions`; empty for what has no effect in Roost.
     field: str = ""
+    #: Why it is refused, and what to do instead; empty for options that are taken.
+    refused: str = ""
 
 
 OPTIONS: Final = {
@@ -44,12 +46,16 @@ OPTIONS: Final = {
     "MaxPost": Option("integer", "POST scripts at a time", "post_max"),
     "MaxPre": Option("integer", "PRE scripts at a time", "pre_max"),
     "Notification": Option("string", "When mail is sent", "notification"),
-    "OutfileDir": Option("string", "Understood, without effect"),
+    "OutfileDir": Option("string", "Refused", refused="the files of a run are beside its DAG file"),
     "PostRun": Option("bool", "Run POST scripts after a PRE script failed", "always_post"),
     "Priority": Option("integer", "Priority of the run and its nodes", "priority"),
-    "RescueFile": Option("string", "Understood, without effect"),
+    "RescueFile": Option(
+        "string", "Refused", refused="copy the file to DAGFILE.rescueNNN and set the option DoRescueFrom to NNN"
+    ),
     "RunValgrind": Option("bool", "Understood, without effect"),
-    "SaveFile": Option("string", "Understood, without effect"),
+    "SaveFile": Option(
+        "string", "Refused", refused="copy the save file to DAGFILE.rescueNNN and set the option DoRescueFrom to NNN"
+    ),
     "ScheddAddressFile": Option("string", "Understood, without effect"),
     "ScheddDaemonAdFile": Option("string", "Understood, without effect"),
     "SubmitMethod": Option("integer", "Understood, without effect"),
@@ -92,6 +98,8 @@ def _chosen(options: Mapping[str, Any]) -> tuple[SubmitOptions, set[str]]:
         name = known.get(written.lower()) or known.get(written.lower().replace("-", "").replace("_", ""))
         if name is None:
             raise KeyError(f"{written} is not a recognized DAGMan option")
+        if OPTIONS[name].refused and value:
+            raise HTCondorException(f"{written} is not possible in a Roost pool: {OPTIONS[name].refused}")
         if OPTIONS[name].kind != "bool" or value:
             given.add(name)
         found = _with(found, name, value)

@@ -51,7 +51,7 @@ KNOBS: tuple[Knob, ...] = (
     _k("SYSTEM_PERIODIC_VACATE", KnobType.EXPRESSION, None, "Condition under which any running job is vacated.", read_by="schedd.job_policy_config"),
     _k("SYSTEM_PERIODIC_VACATE_NAMES", KnobType.LIST, None, "Names of further conditions SYSTEM_PERIODIC_VACATE_<NAME>.", read_by="schedd.job_policy_config"),
     _k("SYSTEM_PERIODIC_VACATE_<NAME>", KnobType.EXPRESSION, None, "One of those conditions.", read_by="schedd.job_policy_config"),
-    _k("SYSTEM_MAX_RELEASES", KnobType.INTEGER, None, "A job that was held that often is not released by policy.", low=0, read_by="schedd.job_policy_config"),
+    _k("SYSTEM_MAX_RELEASES", KnobType.INTEGER, None, "How often a job may be released from hold, by its user or by policy; -1 means no limit. Queue super users may release it more often.", low=-1, read_by="schedd.job_policy_config"),
     _k("GRACEFULLY_REMOVE_JOBS", KnobType.BOOLEAN, "True", "A removed job is asked to end before it is killed, unless it says itself what it wants.", read_by="schedd.job_policy_config"),
     _k("START_LOCAL_UNIVERSE", KnobType.EXPRESSION, "TotalLocalJobsRunning < 200", "Whether a job of the local universe may start."),
     _k("START_SCHEDULER_UNIVERSE", KnobType.EXPRESSION, "TotalSchedulerJobsRunning < 500", "Whether a job of the scheduler universe may start."),

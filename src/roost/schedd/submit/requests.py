@@ -138,22 +138,43 @@ def gpus(job: Job) -> None:
     """What is wanted of each graphics processor."""
     if job.given("request_gpus", "RequestGPUs") is None:
         return
-    parts = []
+    parts, spoken = [], frozenset[str]()
     wanted = job.text("require_gpus", "RequireGPUs")
-    if wanted is not None and job.parsed("RequireGPUs", wanted, "require_gpus") is not None:
-        parts.append(wanted)
+    own = job.parsed("RequireGPUs", wanted, "require_gpus") if wanted is not None else None
+    if own is not None:
+        spoken = own.mentioned.plain
     for command, attribute, clause in _GPU_WORDS:
         text = job.text(command)
         if text is None:
             continue
-        value = size_in(text, 2) if command == "gpus_minimum_memory" else job.computed(text)
-        if not isinstance(value, int | float):
+        value = _property_of_gpus(job, command, text)
+        if value is None:
             job.report(SubmitCode.SIZE, f"{command} = {text} is not a number", command)
             continue
         job.put(attribute, value)
-        parts.append(clause)
+        # What the user's own expression says of the capability replaces what follows from the two commands.
+        if not ("capability" in spoken and clause.startswith("Capability ")):
+            parts.append(clause)
+    if own is not None:
+        parts.insert(0, f"({wanted})" if parts and _is_looser_than_and(own) else f"{wanted}")
     if parts:
         job.put_expression("RequireGPUs", " && ".join(parts), "require_gpus")
+
+
+def _is_looser_than_and(expression: Expr) -> bool:
+    from roost.classad.syntax import Binary, Conditional, Elvis, Op
+
+    tree = expression.tree
+    return isinstance(tree, Conditional | Elvis) or (isinstance(tree, Binary) and tree.op is Op.OR)
+
+
+def _property_of_gpus(job: Job, command: str, text: str) -> int | float | None:
+    """A number that GPUs are to have; a version of the runtime, x.y, is x times 1000 and y times 10."""
+    version = re.fullmatch(r"(\d{1,3})(?:\.(\d{1,2}))?", text.strip()) if command == "gpus_minimum_runtime" else None
+    if version is not None:
+        return int(version[1]) * 1000 + int(version[2] or 0) * 10
+    value = size_in(text, 2) if command == "gpus_minimum_memory" else job.computed(text)
+    return value if isinstance(value, int | float) else None
 
 
 def retries_with_more_memory(job: Job) -> None:
