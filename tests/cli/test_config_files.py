@@ -60,7 +60,7 @@ def test_the_configuration_that_a_new_pool_gets_has_no_findings(home: Path, caps
     Home(home).make()
     assert main(["config", "check"]) == 0
     assert main(["policy", "lint"]) == 0
-    assert ": 0 errors, 0 warnings, " in capsys.readouterr().out
+    assert capsys.readouterr().out == "1 source, 1 template, 4 names: 0 errors, 0 warnings\n"
 
 
 def test_the_files_of_a_running_pool_are_read(home: Path, capsys: pytest.CaptureFixture[str]) -> None:

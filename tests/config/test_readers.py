@@ -241,6 +241,8 @@ def test_a_line_without_effect_is_reported(line: str, severity: Severity, words:
         "SITE_LOG = /x",
         "ALLOW_USERS = x",
         "CONDOR_HOST = cm\nPOOL_NAME = pool of $(CONDOR_HOST)",
+        # A line of the template, which no user can remove.
+        "use ROLE : Personal",
         # For HTCondor alone.
         "if ! defined ROOST\n  DENY_WRITE = *\nendif",
         # With the prefix of a daemon that reads it.

@@ -21,7 +21,7 @@ from roost.config.knobs import ALL, BY_NAME, DEFAULTS, PRESETS, SUBSYSTEMS, find
 from roost.config.lookup import Config, Context
 from roost.config.references import plain_references
 from roost.config.suggest import near, near_among
-from roost.config.table import Definition
+from roost.config.table import Definition, Origin
 from roost.config.values import Reading, problem_of
 
 
@@ -190,6 +190,9 @@ def _effect(config: Config, key: str, definition: Definition, used: frozenset[st
     if row.unread is not None:
         # A macro that other values use does what it always did; what protects or limits something does not.
         if base in used and row.unread.severity is not Severity.ERROR:
+            return []
+        # Nobody can remove a line of a template, and HTCondor's value for it costs nothing.
+        if definition.origin is Origin.TEMPLATE and row.unread.severity is Severity.NOTE:
             return []
         text = config.expander(_owner(config, key)).expand(definition.text, name=name)
         if not row.unread.matters(text, row.default) or (row.name in _BY_TLS and _is_by_tls(config)):
