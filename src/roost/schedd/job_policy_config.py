@@ -75,7 +75,7 @@ class _Reader:
         self.problems.append(self.config.problem(code, knob, message, subsys=_SUBSYSTEM))
 
     def limit(self, knob: str) -> int | None:
-        """A number; None where it is not given, and for -1 and 0, which are no limit."""
+        """A number; None where it is not given, or is -1 or 0 for no limit."""
         text = self._text(knob)
         if text is None or text.strip() == "-1":
             return None
