@@ -495,14 +495,14 @@ class Dispatcher:
         self._count(job, found.kind.request.user)
         self._dispatches.append(Dispatch(job, task, found.grants, environment))
         self._states.start(found.grants[0].instance)
+        for grant in found.grants if self._outer is not None else ():
+            self._states.use(grant)
         for spot in found.spots:
             self._states.subordinate(spot.position)
         for instance, slots in found.grants:
             host = host_of(instance)
             if host in self._seats:
                 self._seats[host] -= slots
-            if self._outer is not None:
-                self._states.use(Grant(instance, slots))
         hosts = tuple(dict.fromkeys([spot.host.name for spot in found.spots]))
         for each in (self,) if self._outer is None else (self._outer, *self._outer._parts.values()):
             each._look_again(hosts)

@@ -10,6 +10,7 @@ of time: the capacity less the most that is booked at any moment of it.
 from __future__ import annotations
 
 import math
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final, NamedTuple
 
@@ -80,10 +81,37 @@ class _Booking(NamedTuple):
     exclusive: frozenset[str]
 
 
+class _Profile:
+    """How much is booked when: a level from each time to the next one."""
+
+    __slots__ = ("_levels", "_times")
+
+    def __init__(self) -> None:
+        self._times, self._levels = [-math.inf], [0.0]
+
+    def _cut(self, time: float) -> int:
+        """Have a level begin at a time; its place."""
+        at = bisect_left(self._times, time)
+        if at == len(self._times) or self._times[at] != time:
+            self._times.insert(at, time)
+            self._levels.insert(at, self._levels[at - 1])
+        return at
+
+    def add(self, window: Window, amount: float) -> None:
+        """Book an amount for a window."""
+        begin, end = self._cut(window.start), self._cut(window.end)
+        self._levels[begin:end] = [level + amount for level in self._levels[begin:end]]
+
+    def peak(self, window: Window) -> float:
+        """The highest level in a window."""
+        begin = bisect_right(self._times, window.start) - 1
+        return max(self._levels[begin : max(bisect_left(self._times, window.end), begin + 1)])
+
+
 class Account:
     """What one object has and what is booked there."""
 
-    __slots__ = ("_bookings", "_peaks", "capacity", "exclusive", "left", "tasks")
+    __slots__ = ("_bookings", "_profiles", "capacity", "exclusive", "left", "tasks")
 
     def __init__(self, capacity: Mapping[str, float], timed: bool) -> None:
         #: by complex
@@ -94,7 +122,8 @@ class Account:
         self.tasks = 0
         self.exclusive: dict[str, int] = {}
         self._bookings: list[_Booking] | None = [] if timed else None
-        self._peaks: dict[tuple[str, Window], float] = {}
+        #: by complex, of those that were asked for in a window
+        self._profiles: dict[str, _Profile] = {}
 
     def book(self, amounts: dict[str, float], exclusive: frozenset[str] = frozenset(), window: Window = ALWAYS) -> None:
         """Count a task, or a reservation of one."""
@@ -107,7 +136,9 @@ class Account:
             self.exclusive[name] = self.exclusive.get(name, 0) + 1
         if self._bookings is not None:
             self._bookings.append(_Booking(window, amounts, exclusive))
-            self._peaks.clear()
+            for name, profile in self._profiles.items():
+                if wanted := amounts.get(name):
+                    profile.add(window, wanted)
 
     def used_in(self, name: str, window: Window) -> float:
         """The most that is booked at any moment of a window; 0 for what the object does not have."""
@@ -119,23 +150,18 @@ class Account:
             return self.left[name]
         return self.capacity[name] - self._peak(name, window)
 
-    def _peak(self, name: str, window: Window) -> float:
-        found = self._peaks.get((name, window))
-        if found is None:
-            found = self._peaks[name, window] = max(self._levels(name, window), default=0.0)
-        return found
+    def has(self, name: str, wanted: float, window: Window) -> bool:
+        """Whether so much is left of something that the object has, at any moment of a window."""
+        return wanted <= self.left[name] or (self._bookings is not None and wanted <= self.left_in(name, window))
 
-    def _levels(self, name: str, window: Window) -> Iterator[float]:
-        steps = []
-        for booking in self._overlapping(window):
-            wanted = booking.amounts.get(name)
-            if wanted:
-                steps.append((max(booking.window.start, window.start), wanted))
-                steps.append((booking.window.end, -wanted))
-        level = 0.0
-        for _, step in sorted(steps):
-            level += step
-            yield level
+    def _peak(self, name: str, window: Window) -> float:
+        profile = self._profiles.get(name)
+        if profile is None:
+            profile = self._profiles[name] = _Profile()
+            for booking in self._bookings or ():
+                if wanted := booking.amounts.get(name):
+                    profile.add(booking.window, wanted)
+        return profile.peak(window)
 
     def _overlapping(self, window: Window) -> Iterator[_Booking]:
         for booking in self._bookings or ():

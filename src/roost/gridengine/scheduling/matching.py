@@ -470,12 +470,15 @@ class Matcher:
         """Whether one slot's worth of each consumable is left in a place."""
         left, looked_up = place.account.left, kind.looked_up
         for name, wanted, _ in kind.needs:
+            if name in left and wanted <= left[name] and name not in self._ledger.measured:
+                # It is left whenever that is: all that is booked at any time has been taken off.
+                continue
             if name in looked_up:
                 found = self._stock(kind, place, name)
                 if found is None or wanted <= found[0]:
                     continue
                 have, source = found
-            elif name not in left or wanted <= left[name]:
+            elif name not in left:
                 continue
             else:
                 have, source = left[name], "c"

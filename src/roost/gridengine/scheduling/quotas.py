@@ -68,7 +68,7 @@ class Counter(Account):
         capacity = self.capacity
         if capacity:
             for name, wanted, _ in needs:
-                if wanted and name in capacity and wanted > self.left_in(name, window):
+                if wanted and name in capacity and not self.has(name, wanted, window):
                     return False
         for definition, bound in self.others:
             text = asked.get(definition.name)
