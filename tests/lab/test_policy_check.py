@@ -34,6 +34,7 @@ ALLOW_READ = *
 ALLOW_PSLOT_PREEMPTION = False
 CGROUP_MEMORY_LIMIT_POLICY = hard
 MAX_CONCURRENT_UPLOADS = 2
+NEGOTIATOR_PRE_JOB_RANK = -LastDrainStopTime
 STARTD_CRON_JOBLIST = PROBE
 STARTD_CRON_PROBE_EXECUTABLE = /bin/true
 STARTD_CRON_PROBE_PERIOD = 60
@@ -54,6 +55,7 @@ def test_what_the_lab_does_not_act_on_is_noted_once(tmp_path: Path, capsys: pyte
         "note: the lab does not run the programs of STARTD_CRON_JOBLIST",
         "note: the lab does not limit memory (CGROUP_MEMORY_LIMIT_POLICY), so that a job which needs more than its "
         "slot has is not killed",
+        "note: slots of the lab do not show LastDrainStopTime: it is UNDEFINED but for defragmentation",
         "note: the lab moves the files of all jobs at once (MAX_CONCURRENT_UPLOADS)",
     ]
     file.write_text("policy = 'START = True'\n" + SCENARIO)

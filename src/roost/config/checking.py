@@ -191,7 +191,7 @@ def _effect(config: Config, key: str, definition: Definition, used: frozenset[st
         # A macro that other values use does what it always did; what protects or limits something does not.
         if base in used and row.unread.severity is not Severity.ERROR:
             return []
-        # Nobody can remove a line of a template, and HTCondor's value for it costs nothing.
+        # The user cannot remove a line of a template, and HTCondor's value for it costs nothing.
         if definition.origin is Origin.TEMPLATE and row.unread.severity is Severity.NOTE:
             return []
         text = config.expander(_owner(config, key)).expand(definition.text, name=name)

@@ -15,6 +15,12 @@ from roost.startd.layout.resources import is_set
 
 _LIST: Final = re.compile(r"(ALLOW|DENY)_(READ|WRITE|ADMINISTRATOR|DAEMON|NEGOTIATOR|ADVERTISE_[A-Z]+)(_[A-Z]+)?")
 _PROGRAMS: Final = re.compile(r"(STARTD|SCHEDD)_CRON_JOBLIST")
+#: Sums over all slots of a machine, which the ads of simulated slots lack.
+_OF_DRAINS: Final = re.compile(
+    r"\b(?:ExpectedMachine(?:Graceful|Quick)Draining(?:Completion|Badput)|LastDrainSt(?:art|op)Time"
+    r"|TotalMachineDraining(?:Badput|UnclaimedTime))\b",
+    re.IGNORECASE,
+)
 _TRANSFERS: Final = ("MAX_CONCURRENT_UPLOADS", "MAX_CONCURRENT_DOWNLOADS")
 #: Lists that keep no user out.
 _EVERYBODY: Final = ("*", "*@*")
@@ -42,10 +48,20 @@ def not_acted_on(config: Config) -> tuple[str, ...]:
             "the lab does not limit memory (CGROUP_MEMORY_LIMIT_POLICY), so that a job which needs more than its slot "
             "has is not killed"
         )
+    unseen = sorted({found for name in config.names() for found in _unseen(config, name)})
+    if unseen:
+        notes.append(f"slots of the lab do not show {', '.join(unseen)}: it is UNDEFINED but for defragmentation")
     transfers = [name for name in _TRANSFERS if is_set(config, name)]
     if transfers:
         notes.append(f"the lab moves the files of all jobs at once ({', '.join(transfers)})")
     return tuple(notes)
+
+
+def _unseen(config: Config, name: str) -> list[str]:
+    """Attributes of a machine's drains that a value names; defragmentation's own expressions see them."""
+    if name.upper().startswith("DEFRAG_") or not is_set(config, name):
+        return []
+    return _OF_DRAINS.findall(config.get(name) or "")
 
 
 def refuse_unreadable(config: Config) -> None:
