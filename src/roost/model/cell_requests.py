@@ -27,6 +27,12 @@ ASKED: Final = (
 #: What a job got of the cell, an ad, in the job's ad and in that of its slot; see `roost.gridengine.pool.tasks`.
 TASK: Final = "CellTask"
 
+#: In the ad of a slot, what load sensors of the cell say of its host and of the cell, as ``name=value,…``; and which
+#: these are: the time between two questions (s), the host, and the programs.
+LOADS: Final = "CellLoads"
+GLOBAL_LOADS: Final = "CellGlobalLoads"
+LOAD_SENSORS: Final = "CellLoadSensors"
+
 #: `qsub -N`; each job of `qsub` has it, and no other job.
 NAME: Final = "CellJobName"
 #: The text of the script, as it was when the job was submitted; none with `-b y`.

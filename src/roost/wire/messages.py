@@ -460,6 +460,13 @@ class SlotsSuspended(Message, frozen=True, kw_only=True):
     slots: dict[str, SlotSuspenders]
 
 
+class HostConfigured(Message, frozen=True, kw_only=True):
+    """What the Grid Engine cell configures for a machine."""
+
+    #: Its load sensors, as `roost.model.cell_requests.LOAD_SENSORS` in the ads of its slots; "" for none.
+    load_sensors: str
+
+
 class Significant(Message, frozen=True, kw_only=True):
     """The job attributes that matching depends on, and the pool's policy that is in force."""
 

@@ -7,9 +7,9 @@ from roost.gridengine.pool.lacking import not_carried_out
 from tests.gridengine.scheduling.cells import cell
 
 
-def test_a_new_cell_lacks_nothing_and_the_plain_one_its_load_sensor() -> None:
+def test_a_new_cell_lacks_nothing() -> None:
     assert list(not_carried_out(new_cell())) == []
-    assert list(not_carried_out(cell())) == ["load_sensor (configuration global)"]
+    assert list(not_carried_out(cell())) == []
 
 
 def test_usage_that_does_not_count_as_there_is_named_where_it_counts() -> None:
@@ -19,7 +19,6 @@ def test_usage_that_does_not_count_as_there_is_named_where_it_counts() -> None:
     )
     tree = {"sharetree": "id=0\nname=Root\ntype=0\nshares=1\nchildnodes=NONE\n"}
     assert list(not_carried_out(cell(edits, files=tree))) == [
-        "load_sensor (configuration global)",
         "halflife_decay_list of -1 (scheduler configuration)",
     ]
     # Without a tree it counts nowhere.
@@ -34,4 +33,4 @@ def test_what_acts_on_jobs_that_run_is_named_with_its_places() -> None:
         queues=("b.q",),
         files={"calendars/night": "calendar_name night\nyear NONE\nweek mon-fri=8-18=suspended\n"},
     )
-    assert list(not_carried_out(found)) == ["load_sensor (configuration global)"]
+    assert list(not_carried_out(found)) == []

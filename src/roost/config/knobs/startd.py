@@ -37,6 +37,7 @@ KNOBS: tuple[Knob, ...] = (
     _k("STARTD_NOCLAIM_SHUTDOWN", KnobType.INTEGER, "0", "Time without any claim after which the daemon ends; 0 for never.", unit="s", low=0, unread=Unread("A daemon ends when roost down or condor_off says so, and not by an expression.")),
     _k("STARTD_HAS_BAD_UTMP", KnobType.BOOLEAN, "False", "Whether the record of logged-in users cannot be trusted, so that all terminals are looked at.", read_by="runtime.node.sensors"),
     _k("STARTD_RECOMPUTE_DISK_FREE", KnobType.BOOLEAN, "False", "Whether free disk space is measured at every update.", unread=Unread("Free disk space is measured at every update.", _N)),
+    _k("STARTD_LOAD_SENSOR_USER", KnobType.STRING, "nobody", "Account that load sensors of a Grid Engine cell run as where root runs the pool; root only if it is named.", read_by="runtime.node.daemon"),
     _k("STARTD_CRON_JOBLIST", KnobType.LIST, None, "Names of programs whose output goes into the slots' ads.", read_by="node.cron"),
     _k("STARTD_CRON_MAX_JOB_LOAD", KnobType.REAL, "0.1", "Load of all running programs above which no further one starts.", low=0, read_by="node.cron"),
     _k("STARTD_CRON_CONFIG_VAL", KnobType.PATH, None, "Command that reads the configuration; programs find it in their environment under this name.", read_by="node.cron"),

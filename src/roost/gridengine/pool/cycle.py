@@ -32,7 +32,7 @@ from roost.gridengine.cell import Cell
 from roost.gridengine.instances import QueueInstance, Resolver, resolve
 from roost.gridengine.objects.calendar import State
 from roost.gridengine.objects.host import GLOBAL
-from roost.gridengine.pool.hosts import Hosts, load_values
+from roost.gridengine.pool.hosts import Hosts, global_loads, load_values
 from roost.gridengine.pool.instance_states import first_letters
 from roost.gridengine.pool.requests import Groups, Reader
 from roost.gridengine.pool.reservations import booked
@@ -367,6 +367,12 @@ class _Verdicts:
         return bool(self._of(ad)[0][seat.row])
 
 
+def _of_cell(active: ActiveCell, pool: PoolHosts, now: float) -> dict[str, HostReport]:
+    """What load sensors say of the cell; nothing if there are none."""
+    values = global_loads(pool.machines.values(), active.cell.complexes)
+    return {GLOBAL: HostReport(time=now, values=values)} if values else {}
+
+
 def cell_snapshot(
     active: ActiveCell,
     snapshot: Snapshot,
@@ -394,7 +400,8 @@ def cell_snapshot(
             # The ads of a machine that is away for too long have expired.
             host: HostReport(time=snapshot.now, values=load_values(ad, active.cell.complexes))
             for host, ad in pool.machines.items()
-        },
+        }
+        | _of_cell(active, pool, snapshot.now),
         now=snapshot.now,
         local_time=_EPOCH + datetime.timedelta(seconds=snapshot.now + snapshot.zone_offset_s),
         states=states,

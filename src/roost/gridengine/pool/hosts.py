@@ -2,13 +2,13 @@
 
 A machine is the host of its own name, in any case. If the cell has no host of that name, the first label counts on both
 sides, as long as it means one host. Load values are the attributes of a slot's ad that have the name of a complex,
-which programs of STARTD_CRON_JOBLIST can publish, and those that `_MEASURED` derives. Of the three averages of the load
-a machine knows the one over a minute, so it stands for all of them.
+which programs of STARTD_CRON_JOBLIST can publish, those that `_measured` derives, and what load sensors of the cell
+say. Of the three averages of the load a machine knows the one over a minute, so it stands for all of them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Final
 
 from roost.classad import ClassAd
@@ -16,7 +16,11 @@ from roost.classad.values import fold
 from roost.gridengine.cell import Cell
 from roost.gridengine.instances import QueueInstance
 from roost.gridengine.objects.host import GLOBAL
+from roost.gridengine.objects.values import is_none, seconds
+from roost.model.cell_requests import GLOBAL_LOADS, LOADS
 
+#: `load_report_time` where it says nothing, s.
+_REPORT_S: Final = 40.0
 _ARCHITECTURES: Final = {"X86_64": "amd64", "INTEL": "x86", "AARCH64": "arm64", "ARM64": "arm64"}
 _SYSTEMS: Final = {"LINUX": "lx", "OSX": "darwin", "FREEBSD": "fbsd"}
 _MIB: Final = 2**20
@@ -40,13 +44,31 @@ class Hosts:
         return self._exact.get(name) or self._short.get(name.partition(".")[0])
 
 
-def load_values(ad: ClassAd, complexes: Iterable[str]) -> Mapping[str, str]:
+def load_values(ad: ClassAd, complexes: Collection[str]) -> Mapping[str, str]:
     """What a machine reports, by complex; `ad` is that of any slot of it."""
     found = {name: text for name, text in _measured(ad).items() if text}
     for name in complexes:
         # `Arch` of a slot is not the complex `arch`.
         if name in ad and ad.spelling(fold(name)) == name and (text := _text(ad.get(name))):
             found[name] = text
+    return found | sensed(ad, LOADS, complexes)
+
+
+def sensed(ad: ClassAd, attribute: str, complexes: Iterable[str]) -> dict[str, str]:
+    """What load sensors of a machine say, by complex: of its host (`LOADS`) or of the cell (`GLOBAL_LOADS`)."""
+    text = ad.get(attribute)
+    pairs = (word.partition("=") for word in text.split(",")) if isinstance(text, str) else ()
+    known = frozenset(complexes)
+    return {name: value for name, _, value in pairs if name in known and value}
+
+
+def global_loads(ads: Iterable[ClassAd], complexes: Iterable[str]) -> dict[str, str]:
+    """What load sensors say of the cell."""
+    names = tuple(complexes)
+    found: dict[str, str] = {}
+    for ad in ads:
+        if GLOBAL_LOADS in ad:
+            found |= sensed(ad, GLOBAL_LOADS, names)
     return found
 
 
@@ -84,3 +106,24 @@ def _text(value: object) -> str:
     if isinstance(value, bool):
         return "TRUE" if value else "FALSE"
     return value if isinstance(value, str) else f"{value}" if isinstance(value, int | float) else ""
+
+
+def sensors_of(cell: Cell, hosts: Hosts, machine: str) -> str:
+    """The load sensors of a machine, as the ads of its slots are to show them; "" for none."""
+    host = hosts.of(machine)
+    if host is None:
+        return ""
+    programs, report = (_configured(cell, host, name) for name in ("load_sensor", "load_report_time"))
+    paths = [] if programs is None or is_none(programs) else [word.strip() for word in programs.split(",")]
+    interval_s = seconds(report or "") or _REPORT_S
+    return f"{interval_s:g} {host} {','.join(filter(None, paths))}" if any(paths) else ""
+
+
+def _configured(cell: Cell, host: str, name: str) -> str | None:
+    """An attribute of the host's configuration, or else of the global one."""
+    for place in (host, GLOBAL):
+        configuration = cell.configurations.get(place)
+        text = None if configuration is None else configuration.get(name)
+        if text is not None:
+            return text
+    return None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import Final
 
@@ -12,9 +11,6 @@ from roost.gridengine.objects.scheduler import SchedulerConfiguration
 from roost.gridengine.pool.usage import decays, needs_usage
 from roost.model.cell_usage import NAMES
 
-_VARIABLE: Final = re.compile(r"\$([a-z_]+)")
-#: Attributes of the cell's or a host's configuration that do.
-_OF_CONFIGURATIONS: Final = ("load_sensor",)
 #: What machines measure of jobs for their usage.
 _MEASURED: Final = NAMES
 
@@ -22,10 +18,6 @@ _MEASURED: Final = NAMES
 def not_carried_out(cell: Cell) -> Iterator[str]:
     """What is configured and has no effect in a pool yet, an attribute each with where it is set."""
     places: dict[str, list[str]] = {}
-    for host, configuration in cell.configurations.items():
-        for name in _OF_CONFIGURATIONS:
-            if (configuration.get(name) or "none").lower() != "none":
-                places.setdefault(name, []).append(f"configuration {host}")
     if needs_usage(cell):
         for name in _of_usage(cell.scheduler):
             places.setdefault(name, []).append("scheduler configuration")
@@ -46,15 +38,6 @@ def _of_usage(scheduler: SchedulerConfiguration) -> Iterator[str]:
 
 
 def lacking_of(environment: ParallelEnvironment) -> Iterator[str]:
-    """What a parallel environment configures that a pool does not carry out yet."""
+    """What a parallel environment configures that a pool does not carry out."""
     if environment.qsort_args.casefold() != "none":
         yield "qsort_args"
-    yield from unheeded_commands(environment)
-
-
-def unheeded_commands(environment: ParallelEnvironment) -> Iterator[str]:
-    """Of that, commands that its jobs would need, with the variables that pools do not know."""
-    for name in ("start_proc_args", "stop_proc_args"):
-        for variable in _VARIABLE.findall(getattr(environment, name)):
-            if variable.startswith(("fs_", "sge_")):
-                yield f"{name} with ${variable}"

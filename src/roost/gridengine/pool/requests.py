@@ -36,7 +36,6 @@ from roost.gridengine.objects.complex import bad_value, by_any_name
 from roost.gridengine.objects.pairs import Pair
 from roost.gridengine.objects.parallel import SLOTS_MAX
 from roost.gridengine.objects.values import seconds
-from roost.gridengine.pool.lacking import unheeded_commands
 from roost.gridengine.scheduling import Range, Request
 from roost.gridengine.scheduling.ledger import SLOTS
 from roost.gridengine.scheduling.patterns import environments
@@ -217,8 +216,5 @@ class Reader:
         found = environments(name, self._cell) if name else []
         if name and not found:
             yield f'job rejected: the requested parallel environment "{name}" does not exist'
-        for each in found:
-            for lacking in unheeded_commands(each):
-                yield f'job rejected: pools do not run {lacking} of the parallel environment "{each.name}" yet'
         if text_of(ad, MASTER_QUEUES) and not name:
             yield "job rejected: specification of master queue is not allowed for non-parallel jobs"

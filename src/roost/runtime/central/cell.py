@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 from roost.base import records
 from roost.base.records import replace
 from roost.classad import ClassAd
+from roost.collector.table import SLOT
 from roost.config import Config
-from roost.model.cell_requests import SUSPENDERS
+from roost.model.cell_requests import LOAD_SENSORS, SUSPENDERS
 from roost.model.cell_reservations import AdvanceReservation, digest_names
 from roost.model.cell_usage import Owner, Used
 from roost.model.digests import states_digest
@@ -29,7 +30,7 @@ from roost.runtime.bus.request_answers import BadRequest
 from roost.runtime.identity import groups_of
 from roost.wire.ads import ad_from
 from roost.wire.errors import WireError
-from roost.wire.messages import Answer, SlotsSuspended, SlotSuspenders
+from roost.wire.messages import Answer, HostConfigured, SlotsSuspended, SlotSuspenders
 from roost.wire.requests.cell import (
     CellEntry,
     CellFile,
@@ -63,6 +64,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
 
     from roost.collector.table import AdTable
+    from roost.gridengine.cell import Cell
     from roost.gridengine.pool.cycle import ActiveCell
     from roost.gridengine.pool.suspensions import Suspensions
     from roost.negotiator.timing import CycleTimer
@@ -77,6 +79,8 @@ _log = logging.getLogger("roost.cell")
 
 #: Time until a cell that could not be fetched is asked for again, s.
 AGAIN_S: Final = 2.0
+#: How long a machine may take to show which load sensors it was told of, s.
+TOLD_S: Final = 5.0
 #: How long a question waits for a cell that is on its way, s, and how often it looks.
 COMES_S: Final = 5.0
 _LOOK_S: Final = 0.02
@@ -134,6 +138,11 @@ class PoolCell:
         self._suspensions: Suspensions | None = None
         #: One reservation is made after the other.
         self._reserving = asyncio.Lock()
+        #: The load sensors of each machine by the present cell, and which of them machines were told, and when.
+        self._sensors_of: Cell | None = None
+        self._hosts: Any = None
+        self._sensors: dict[str, str] = {}
+        self._told_sensors: dict[str, tuple[str, float]] = {}
         #: What of the configuration has no effect in a pool with a cell, in a sentence; "" for nothing.
         self._warning = ""
         self._warned = ""
@@ -198,6 +207,33 @@ class PoolCell:
         """A slot says what it is like."""
         if SUSPENDERS in ad:
             self.suspensions.any = True
+        self._configure(ad)
+
+    def _configure(self, ad: ClassAd) -> None:
+        """Tell a machine which load sensors it has, unless its slot shows that it knows, or was just told."""
+        active, machine = self.active, str(ad.get("Machine", ""))
+        if active is None or not machine:
+            return
+        from roost.gridengine.pool.hosts import Hosts, sensors_of
+
+        if self._sensors_of is not active.cell:
+            self._sensors_of, self._sensors = active.cell, {}
+            self._hosts = Hosts(active.cell, active.instances)
+        wanted = self._sensors.get(machine)
+        if wanted is None:
+            wanted = self._sensors[machine] = sensors_of(active.cell, self._hosts, machine)
+        if wanted == (ad.get(LOAD_SENSORS) or ""):
+            self._told_sensors.pop(machine, None)
+            return
+        now, daemon = self._daemon.clock.now(), self._daemon
+        before = self._told_sensors.get(machine)
+        if before is not None and before[0] == wanted and now - before[1] < TOLD_S:
+            return
+        self._told_sensors[machine] = wanted, now
+        node = daemon.table.senders.get(daemon.table.spelled(SLOT, str(ad.get("Name", ""))))
+        if node is not None:
+            subject = daemon.subjects.matched(node, daemon.context.name)
+            daemon.spawn(daemon.bus.send(subject, HostConfigured(load_sensors=wanted)))
 
     def suspends(self) -> bool:
         """Whether jobs may have to be suspended, or to go on, though no job waits."""
@@ -296,6 +332,8 @@ class PoolCell:
                     await self._ask_tasks(queue)
         finally:
             self._fetching = False
+        for name in sorted(self._daemon.table.senders):
+            self._configure(self._daemon.table.ad(name))
         self._daemon.ask_for_cycle(Urgency.URGENT)
 
     async def _ask_tasks(self, queue: str) -> None:

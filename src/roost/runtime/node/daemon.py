@@ -44,6 +44,7 @@ from roost.runtime.node.fetching import Fetching
 from roost.runtime.node.impediments import AGAIN_S, Impediments
 from roost.runtime.node.inventories import Inventories
 from roost.runtime.node.load_log import log_loads
+from roost.runtime.node.load_sensors import LoadSensors
 from roost.runtime.node.messages import system_platform
 from roost.runtime.node.orders import NodeOrders
 from roost.runtime.node.outbox import SHORT_LEASE_S, Outbox
@@ -140,6 +141,13 @@ class NodeDaemon:
         directories = dict.fromkeys((*self.scratch.current, context.home.execute, context.home.jobs))
         self.impediments = Impediments(directories, partial(context.home.note_problem, context.role))
         self.cron = CronPrograms(self._cron_around(), self._cron_plan(config))
+        self.load_sensors = LoadSensors(
+            self.context.home.execute,
+            self._cron_around().nursery,
+            self.spawn,
+            user=lambda: self.config.get("STARTD_LOAD_SENSOR_USER", subsys="STARTD") or "",
+            changed=lambda: self._cron_changed(True),
+        )
         #: Programs have said that the pool is to hear of their output at once.
         self._tell_cron = False
 
@@ -387,7 +395,7 @@ class NodeDaemon:
                 _log.warning("sensors: %s", problem or "the file of replacements can be read again")
             self._in_zone(reading.zone_offset_s)
             tell, self._tell_cron = self._tell_cron, False
-            reading = replace(reading, cron=self.cron.ads)
+            reading = replace(reading, cron=(*self.cron.ads, *self.load_sensors.ads))
             self.carry_out(self.machine.poll(reading, self.clock.now()))
             log_loads(self.machine, reading, self.clock.now())
             if self.impediments.text != trouble or tell:

@@ -22,6 +22,7 @@ from roost.wire.messages import Message
 if TYPE_CHECKING:
     from roost.node.machine import Machine
     from roost.runtime.clock import Clock
+    from roost.runtime.node.load_sensors import LoadSensors
     from roost.runtime.node.outbox import Outbox
     from roost.runtime.node.runs.reports import Reports
     from roost.runtime.node.transition_log import TransitionLog
@@ -37,6 +38,7 @@ class RequestsDaemon(Protocol):
     outbox: Outbox
     reports: Reports
     transition_log: TransitionLog
+    load_sensors: LoadSensors
 
     def carry_out(self, outs: Outs | None) -> None:
         """Do what the machine's core orders."""
@@ -65,6 +67,8 @@ class QueueRequests:
             self._daemon.carry_out(self._matched(message.claim_ids, now))
         elif isinstance(message, m.SlotsSuspended):
             self._daemon.carry_out(self._suspended(message.slots, now))
+        elif isinstance(message, m.HostConfigured):
+            self._daemon.load_sensors.configure(message.load_sensors)
 
     def _handled(self, message: Message, sender: str, now: float) -> Outs | None:
         machine = self._machine

@@ -75,6 +75,8 @@ class HookCall:
     adds: bool = True
     #: Gets what it prints as it comes, in place of keeping it; may raise ValueError to have the program killed.
     heard: Callable[[bytes], None] | None = None
+    #: Gets a file to which what the program reads is written, as long as it runs, in place of `text`.
+    feeds: Callable[[int], None] | None = None
     #: Gets the program's processes once they run.
     began: Callable[[Family], None] | None = None
 
@@ -195,6 +197,7 @@ async def _run(nursery: Nursery, place: Path, call: HookCall) -> HookResult | Ho
     with (
         _listening(place / "out", OUTPUT_BYTES_MAX, too_much, call.heard) as out,
         _listening(place / "err", ERRORS_BYTES_MAX, too_much) as err,
+        _feeding(place / "in", call.feeds),
     ):
         started = asyncio.ensure_future(nursery.spawn(order))
         try:
@@ -290,6 +293,21 @@ def _listening(
         os.close(ear.file)
 
 
+@contextlib.contextmanager
+def _feeding(path: Path, feeds: Callable[[int], None] | None) -> Iterator[None]:
+    """Hold the writing end of a program's input, which ends with the daemon."""
+    if feeds is None:
+        yield
+        return
+    # Open for reading too, so that it opens before there is a reader.
+    file = os.open(path, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
+    try:
+        feeds(file)
+        yield
+    finally:
+        os.close(file)
+
+
 async def _stop(started: asyncio.Future[Family | NotStarted]) -> None:
     """Kill a program; one that is on its way is waited for, since its record would be written after all."""
     await asyncio.wait([started])
@@ -362,8 +380,11 @@ def _prepare(place: Path, call: HookCall) -> None:
     place.mkdir(mode=0o711)
     place.chmod(0o711)
     (place / "key").write_text(call.key)
-    with open(place / "in", "x", encoding="utf-8", opener=_private) as file:
-        file.write(call.text)
+    if call.feeds is not None:
+        os.mkfifo(place / "in", 0o600)
+    else:
+        with open(place / "in", "x", encoding="utf-8", opener=_private) as file:
+            file.write(call.text)
     for name in ("out", "err"):
         os.mkfifo(place / name, 0o600)
     if call.account is not None and os.geteuid() == 0:

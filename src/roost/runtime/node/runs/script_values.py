@@ -16,6 +16,12 @@ if TYPE_CHECKING:
     from roost.runtime.node.runs.job_environment import Program
     from roost.runtime.node.runs.runner import Runner
 
+#: What Grid Engine says where no files are staged.
+_STAGING: Final = {
+    f"fs_{stream}_{name}": "0" if name == "file_staging" else '""'
+    for stream in ("stdin", "stdout", "stderr")
+    for name in ("host", "path", "tmp_path", "file_staging")
+}
 #: What a pseudo-variable stands for may have so many characters: a job's user may choose any name.
 VALUE_CHARS_MAX: Final = 4096
 
@@ -64,7 +70,7 @@ def _site(context: QueueContext | None) -> dict[str, str]:
     """Where the files of the cell are, and what commands of a checkpointing interface are told."""
     if context is None:
         return {}
-    found = {"sge_root": context.sge_root, "sge_cell": CELL}
+    found = {"sge_root": context.sge_root, "sge_cell": CELL, **_STAGING}
     if (interface := context.checkpoint) is not None:
         found |= {"ckpt_dir": interface.directory, "ckpt_signal": interface.signal or "none"}
     return found
