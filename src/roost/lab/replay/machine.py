@@ -312,6 +312,7 @@ class ReplayNode(NodeDaemon):
             runner.forget()
             if family is not None and lives:
                 await _cut_off(family)
+        self.door.close()
         await self.backfill.stop()
         self.nursery = None
         with contextlib.suppress(asyncio.CancelledError):
