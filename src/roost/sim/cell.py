@@ -13,16 +13,27 @@ from typing import Final, TypeAlias
 
 from roost.base.records import dataclass, field, replace
 from roost.classad import ClassAd
+from roost.classad.values import fold
 from roost.gridengine.cell import Cell
 from roost.gridengine.edits import Asker, Edited, Order, edit, malformed
-from roost.gridengine.pool.admission import RAISED, Submitter, barred, complaints, is_raised, over_limits
+from roost.gridengine.pool.admission import (
+    NOTHING,
+    RAISED,
+    Submitter,
+    barred,
+    complaints,
+    deadline_bars,
+    is_raised,
+    over_limits,
+    ticket_bars,
+)
 from roost.gridengine.pool.context import context_of
 from roost.gridengine.pool.cycle import ActiveCell, cell_cycle
 from roost.gridengine.pool.instance_states import Changed, changed
 from roost.gridengine.pool.requests import SIGNIFICANT, Reader
 from roost.gridengine.pool.suspensions import Suspensions
 from roost.gridengine.pool.usage import rules_of
-from roost.model.cell_requests import TASK, InstanceAction
+from roost.model.cell_requests import RESERVATION, TASK, InstanceAction
 from roost.model.digests import states_digest
 from roost.model.queue_context import QueueContext
 from roost.negotiator.snapshot import Plan, Snapshot
@@ -38,6 +49,7 @@ OPERATOR: Final = "operator"
 SUPERUSERS: Final = frozenset((OPERATOR, "root"))
 #: Where commands are given, for messages.
 HOST: Final = "lab"
+_RESERVATION: Final = fold(RESERVATION)
 
 
 class NoSuchQueue(Exception):
@@ -143,6 +155,12 @@ class SimulatedCell:
             found = over_limits(self.cell, *jobs)
         if not found and any(map(is_raised, clusters)) and not self.operates(owner):
             found = [RAISED]
+        for one in clusters if not found else ():
+            groups, operates = self.groups_of(owner), self.operates(owner)
+            found += filter(None, (deadline_bars(self.cell, owner, groups, one.common),))
+            found += filter(None, (ticket_bars(owner, one.common, operates=operates),))
+            if one.common.cell(_RESERVATION) not in NOTHING:
+                found.append("the lab has no advance reservations: leave out -ar")
         return "; ".join(found)
 
     def qconf(self, line: str, user: str) -> Edited:

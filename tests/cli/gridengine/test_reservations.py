@@ -237,6 +237,31 @@ def test_qalter_moves_a_job_into_a_reservation(desk: Desk) -> None:
     eventually(lambda: not jobs(desk), lambda: desk("qstat", "-j", str(job)).out)
 
 
+def test_the_cell_says_how_many_there_may_be(desk: Desk) -> None:
+    before = desk("qconf", "-sconf").out.partition("\n")[2]
+    file = desk.pool.work / "global"
+    file.write_text(f"{before}max_advance_reservations 1\n")
+    desk("qconf", "-Mconf", str(file))
+    try:
+        reserve(desk, "-d", "60")
+        done = desk("qrsub", "-a", "203001010000", "-d", "60", status=25)
+        assert done.out == "rejected: only 1 advance reservations are allowed per cluster\n"
+    finally:
+        file.write_text(before)
+        desk("qconf", "-Mconf", str(file))
+
+
+def test_qconf_breaks_no_reservation(desk: Desk) -> None:
+    number, instance = reserve(desk, "-d", "600", "-pe", "make", "2"), f"all.q@{node(desk.pool)}"
+    done = desk("qconf", "-rattr", "queue", "slots", "1", "all.q", status=1)
+    assert done.err == f"denied: 2 slots are already reserved in {instance} by an advance reservation\n"
+    done = desk("qconf", "-dattr", "queue", "pe_list", "make", "all.q", status=1)
+    assert done.err == f'denied: removing "make" from pe_list would break advance reservation {number}\n'
+    assert "slots                 3\n" in desk("qconf", "-sq", "all.q").out
+    desk("qconf", "-rattr", "queue", "slots", "2", "all.q")
+    desk("qconf", "-rattr", "queue", "slots", "3", "all.q")
+
+
 def test_only_those_may_who_are_listed(desks: tuple[Desk, Desk]) -> None:
     root, user = desks
     denied = f'denied: "{USER}" must be manager or in userset "arusers"\n'

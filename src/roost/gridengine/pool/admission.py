@@ -8,12 +8,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
-from roost.classad.values import fold
+from roost.classad import ClassAd
+from roost.classad.ad import MISSING
+from roost.classad.values import UNDEFINED, fold
 from roost.gridengine.cell import Cell
 from roost.gridengine.objects.configuration import count_of
 from roost.gridengine.objects.values import is_none
 from roost.gridengine.pool.requests import Reader
-from roost.model.cell_requests import ASKED, NAME
+from roost.model.cell_requests import ASKED, DEADLINE, DEADLINE_USERS, NAME, OVERRIDE_TICKETS
 from roost.schedd.book import JobSource
 
 #: What is wrong with a submission, told at once.
@@ -23,6 +25,10 @@ RAISED: Final = "job rejected: positive submission priority requires operator pr
 _ASKED: Final = frozenset(fold(name) for name in ASKED)
 _NAME: Final = fold(NAME)
 _PRIORITY: Final = fold("JobPrio")
+_DEADLINE: Final = fold(DEADLINE)
+_TICKETS: Final = fold(OVERRIDE_TICKETS)
+#: Values of attributes that ask for nothing.
+NOTHING: Final = (MISSING, UNDEFINED, 0, "")
 
 
 class Submitter(NamedTuple):
@@ -109,6 +115,23 @@ def _project_bars(cell: Cell, who: Submitter, project: str) -> Iterator[str]:
     )
     if in_xacl or (one.acl and not in_acl):
         yield f'no access to project "{project}" for user "{who.user}"'
+
+
+def deadline_bars(cell: Cell, user: str, groups: tuple[str, ...], given: ClassAd) -> str:
+    """Why a user's jobs may not have the deadline that they ask for; "" if they may, or have none."""
+    if given.cell(_DEADLINE) in NOTHING:
+        return ""
+    listed = cell.user_lists.get(DEADLINE_USERS)
+    if listed is not None and listed.holds(user, groups):
+        return ""
+    return f'job rejected: the user "{user}" is not a deadline initiation user'
+
+
+def ticket_bars(user: str, given: ClassAd, *, operates: bool) -> str:
+    """Why a user may not give jobs override tickets; "" if that is allowed, or they get none."""
+    if operates or given.cell(_TICKETS) in NOTHING:
+        return ""
+    return f'denied: "{user}" must be operator to change amount of override tickets'
 
 
 def is_raised(cluster: JobSource) -> bool:

@@ -13,13 +13,13 @@ state     meaning
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 from roost.base.records import replace
 from roost.classad import ClassAd
 from roost.gridengine.cell import Cell
-from roost.gridengine.instances import QueueInstance
+from roost.gridengine.instances import QueueInstance, resolve
 from roost.gridengine.objects.complex import Type, value_number
 from roost.gridengine.pool.requests import Groups, Reader, pairs, text_of
 from roost.gridengine.pool.selection import admits
@@ -166,6 +166,36 @@ def state_of(one: AdvanceReservation, now: float, *, in_trouble: bool) -> str:
     if now < one.start:
         return "W" if in_trouble else "w"
     return "E" if in_trouble else "r"
+
+
+def broken(reservations: Sequence[AdvanceReservation], before: Cell, after: Cell) -> str:
+    """Why a change of the cell would break a reservation, in Grid Engine's words; "" if it breaks none.
+
+    An instance that is gone breaks none, as in Grid Engine: it is orphaned as long as jobs run in it.
+    """
+    known = {one.name: one.settings for one in resolve(before)}
+    reserved = _most_reserved(reservations)
+    for one in resolve(after):
+        if one.name not in reserved:
+            continue
+        old, new, most = known.get(one.name), one.settings, reserved[one.name]
+        if new.slots < most and (old is None or old.slots >= most):
+            return f"denied: {most} slots are already reserved in {one.name} by an advance reservation"
+        gone = () if old is None else set(old.pe_list) - set(new.pe_list)
+        for each in reservations:
+            if each.environment in gone and one.name in dict(each.grants):
+                name, number = each.environment, each.number
+                return f'denied: removing "{name}" from pe_list would break advance reservation {number}'
+    return ""
+
+
+def _most_reserved(reservations: Sequence[AdvanceReservation]) -> dict[str, int]:
+    """The most slots that are reserved at any moment, by instance."""
+    found: dict[str, int] = {}
+    for moment in {one.start for one in reservations}:
+        for instance, slots in slots_now(tuple(reservations), moment).items():
+            found[instance] = max(found.get(instance, 0), slots)
+    return found
 
 
 def slots_now(reservations: tuple[AdvanceReservation, ...], now: float) -> dict[str, int]:

@@ -17,7 +17,6 @@ from roost.classad.values import UNDEFINED, fold
 from roost.model.cell_requests import (
     ASKED,
     DEADLINE,
-    DEADLINE_USERS,
     NAME,
     OVERRIDE_TICKETS,
     RANKED,
@@ -47,6 +46,8 @@ from roost.wire.requests.cell import (
     ChangeInstances,
     DeleteReservations,
     EditCell,
+    EditedCell,
+    EditLine,
     HeldTask,
     InstanceState,
     KeepReservation,
@@ -173,9 +174,10 @@ class CellAnswers:
             kept = await self._present()
             if asked.revision != kept.revision:
                 return Answer(ok=False, code=CHANGED_SINCE, text="the cell has changed meanwhile; ask again")
-            configuration = (await self.read_cell()).configurations.get("global")
-            text = (configuration and configuration.get("max_advance_reservations")) or "0"
-            return await self.reservations.keep(asked, int(text) if text.isdecimal() else 0)
+            from roost.gridengine.objects.configuration import count_of
+
+            most = count_of((await self.read_cell()).parameter("max_advance_reservations"))
+            return await self.reservations.keep(asked, most)
 
     async def delete_reservations(self, asked: DeleteReservations, sender: str) -> Answer:
         """Delete advance reservations with their jobs."""
@@ -272,14 +274,12 @@ class CellAnswers:
 
     async def _ranking_refusal(self, given: ClassAd, sender: str) -> str:
         """Why a user may not give jobs a deadline or override tickets; "" if that is allowed, or they get none."""
+        from roost.gridengine.pool.admission import deadline_bars, ticket_bars
+
         user = sender.partition("@")[0]
-        if given.cell(fold(DEADLINE)) not in _NOTHING:
-            listed = (await self.read_cell()).user_lists.get(DEADLINE_USERS)
-            if listed is None or not listed.holds(user, groups_of(user)):
-                return f'job rejected: the user "{user}" is not a deadline initiation user'
-        if given.cell(fold(OVERRIDE_TICKETS)) not in _NOTHING and not await self.operates(sender):
-            return f'denied: "{user}" must be operator to change amount of override tickets'
-        return ""
+        return deadline_bars(await self.read_cell(), user, groups_of(user), given) or ticket_bars(
+            user, given, operates=await self.operates(sender)
+        )
 
     async def edit_refusal(self, given: ClassAd) -> Answer | None:
         """Why requests of jobs to a cell are not changed; None if they are, or none is among the attributes."""
@@ -476,6 +476,11 @@ class CellAnswers:
             if isinstance(done, Answer):
                 return done
             after, found, names = done
+            if found and self.reservations.all:
+                from roost.gridengine.cell import read_cell
+
+                if why := await self._breaks(await asyncio.to_thread(read_cell, after)):
+                    return Answer(ok=False, code=REFUSED, text=f"the cell stays as it was: {why}")
             if not found and kept.revision:
                 return Answer(data=CellChanged(revision=kept.revision, changes=()))
             return await self._keep(kept, after, found, names, sender, asked.last_job)
@@ -494,6 +499,9 @@ class CellAnswers:
             done = await asyncio.to_thread(edited, await self.read_cell(), asked, rights)
             if isinstance(done, Answer):
                 return done
+            if done.changes and (why := await self._breaks(done.edited.cell)):
+                refused = EditedCell(revision=kept.revision, lines=(EditLine(text=why),), status=1)
+                return Answer(data=refused)
             revision = kept.revision
             if done.denied:
                 record = record_of_denied(asked, sender, self._daemon.clock.now())
@@ -506,6 +514,15 @@ class CellAnswers:
                 self._cell = done.edited.cell
                 revision += 1
             return Answer(data=done.reply(revision))
+
+    async def _breaks(self, after: Cell) -> str:
+        """Why a change would break an advance reservation; "" if it breaks none."""
+        if not self.reservations.all:
+            return ""
+        from roost.gridengine.pool.reservations import broken
+
+        before = await self.read_cell()
+        return await asyncio.to_thread(broken, tuple(self.reservations.all.values()), before, after)
 
     async def _present(self) -> KeptCell:
         if self._kept is None:

@@ -117,9 +117,7 @@ class Reservations:
         """Give a reservation a number, and keep it; `most` at a time, 0 for any number."""
         async with self._lock:
             if most and len(self.all) >= most:
-                text = (
-                    f"advance_reservation: the cell has {most} advance reservations already (max_advance_reservations)"
-                )
+                text = f"rejected: only {most} advance reservations are allowed per cluster"
                 return Answer(ok=False, code="too-many-reservations", text=text)
             number = self._free_number()
             begun = asked.reservation.start <= self._daemon.clock.now()
