@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
 
 from roost.base.diagnostics import code_table
 from roost.gridengine import builtin
@@ -12,6 +13,7 @@ from roost.gridengine.objects import configuration, kinds
 from roost.gridengine.objects.rows import Row, rows_of
 from roost.gridengine.objects.scheduler import SchedulerConfiguration
 from roost.gridengine.problems import CODES
+from roost.gridengine.without_effect import CONFIGURATION, PARAMETERS, SCHEDULER, USER, Idle
 
 PAGE = "reference/cell-objects.md"
 _TITLES = {
@@ -35,13 +37,22 @@ def _cell(text: str) -> str:
     return text.replace("|", "\\|")
 
 
-def _table(rows: tuple[Row, ...]) -> Iterator[str]:
+def _table(rows: tuple[Row, ...], idle: Mapping[str, Idle] = MappingProxyType({})) -> Iterator[str]:
     yield "| attribute | type | default | meaning |"
     yield "|---|---|---|---|"
     for row in rows:
         reported = " Reported by the host, not configured." if row.reported else ""
-        yield f"| `{row.name}` | {row.type.name} | `{_cell(row.default)}` | {_cell(row.doc)}{reported} |"
+        meaning = f"{_cell(row.doc)}{reported}{_without_effect(idle.get(row.name))}"
+        yield f"| `{row.name}` | {row.type.name} | `{_cell(row.default)}` | {meaning} |"
     yield ""
+
+
+def _names(attribute: str) -> str:
+    return ", ".join(f"`{name}`" for name in PARAMETERS[attribute])
+
+
+def _without_effect(one: Idle | None) -> str:
+    return "" if one is None else f" *Without effect in a pool:* {one.why}."
 
 
 def _types() -> Iterator[str]:
@@ -81,12 +92,14 @@ def _lines() -> Iterator[str]:
             yield ""
             yield f"Files in `{kind.directory}/`; the name is the attribute `{kind.key}`."
             yield ""
-            yield from _table(kind.rows)
+            yield from _table(kind.rows, USER if kind.directory == "users" else {})
     yield "## Scheduler configuration"
     yield ""
     yield "The file `schedconf`."
     yield ""
-    yield from _table(rows_of(SchedulerConfiguration))
+    yield from _table(rows_of(SchedulerConfiguration), SCHEDULER)
+    yield from _prose(f"Of `params` only {_names('params')} counts in a pool.")
+    yield ""
     yield from _rest()
 
 
@@ -100,7 +113,15 @@ def _rest() -> Iterator[str]:
     yield "| attribute | kind | default | meaning |"
     yield "|---|---|---|---|"
     for one in configuration.PARAMETERS:
-        yield f"| `{one.name}` | {_cell(one.kind.replace('|', ', '))} | `{one.default}` | {_cell(one.doc)} |"
+        meaning = f"{_cell(one.doc)}{_without_effect(CONFIGURATION.get(one.name))}"
+        yield f"| `{one.name}` | {_cell(one.kind.replace('|', ', '))} | `{one.default}` | {meaning} |"
+    yield ""
+    yield from _prose(
+        "These parameters count in a pool: "
+        + "; ".join(f"of `{name}` {_names(name)}" for name in PARAMETERS if name != "params")
+        + ". `roost cell import`, `roost cell apply` and `qconf` name others, and attributes without effect that "
+        "jobs or users would miss."
+    )
     yield ""
     yield "## Complexes"
     yield ""

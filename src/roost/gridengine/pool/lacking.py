@@ -9,6 +9,7 @@ from roost.gridengine.cell import Cell
 from roost.gridengine.objects.parallel import ParallelEnvironment
 from roost.gridengine.objects.scheduler import SchedulerConfiguration
 from roost.gridengine.pool.usage import decays, needs_usage
+from roost.gridengine.without_effect import idle
 from roost.model.cell_usage import NAMES
 
 #: What machines measure of jobs for their usage.
@@ -24,6 +25,8 @@ def not_carried_out(cell: Cell) -> Iterator[str]:
     for environment in cell.parallel_environments.values():
         for name in lacking_of(environment):
             places.setdefault(name, []).append(f"parallel environment {environment.name}")
+    for name, place in idle(cell):
+        places.setdefault(name, []).append(place)
     for name, found in places.items():
         yield f"{name} ({', '.join(found)})"
 
