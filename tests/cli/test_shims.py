@@ -99,4 +99,6 @@ def test_grid_engines_users_find_its_commands_and_its_root(
     assert qsub == str(tmp_path / "bin/qsub") and qmaster and usage == ["SGE 8.1.9", "usage: qsub [options]"]
     plain = f'. "{common}/settings.sh"; command -v qsub; echo "$SGE_ROOT"'
     done = subprocess.run(["sh", "-c", plain], capture_output=True, text=True, check=True)
-    assert done.stdout.splitlines() == [qsub, str(home / "gridengine")]
+    root = home / "gridengine"
+    arc = subprocess.run([root / "util/arch"], capture_output=True, text=True, check=True).stdout.strip()
+    assert done.stdout.splitlines() == [str(root / "bin" / arc / "qsub"), str(root)]

@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
+from roost.runtime.cell_root import arc
 from tests.integration.kit import Pool, eventually
 from tests.integration.test_cell_jobs import cell, explained, node, why
 
@@ -89,7 +90,7 @@ def test_nice_value_tmpdir_and_environment(start: Callable[..., Pool], tmp_path:
     assert int(nice) == min(19, os.nice(0) + 7)
     assert line == f"{cluster} all.q 1 BATCH 0 2 1 2 1 {owner} {pool.work}"
     assert (host, tmpdir, tmp) == (node(pool), str(place), str(place))
-    assert path == f"{place}:/usr/local/bin:/bin:/usr/bin"
+    assert path == f"{place}:{pool.home}/gridengine/bin/{arc()}:/usr/local/bin:/bin:/usr/bin"
 
 
 def test_tmpdir_of_another_is_left_alone_and_goes_with_a_daemon_that_was_killed(

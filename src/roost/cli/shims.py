@@ -21,7 +21,6 @@ import hashlib
 import os
 import shlex
 import sys
-import sysconfig
 from collections.abc import Iterable
 from importlib import import_module
 from pathlib import Path
@@ -29,10 +28,8 @@ from typing import Final, NamedTuple
 
 from roost import __version__
 from roost.cli.terminal import CommandError, Exit, say
-from roost.runtime.files.whole_files import write_whole
+from roost.runtime.command_scripts import package_parent, script, write_script
 
-#: Longest first line of a script that every Linux reads, bytes.
-_INTERPRETER_LINE_MAX: Final = 127
 _SHELLS: Final = ("sh", "bash", "zsh", "dash", "ksh", "fish", "csh", "tcsh")
 
 
@@ -108,7 +105,7 @@ def run(args: argparse.Namespace) -> int:
         else:
             write_commands(directory, _commands(args.kind))
         shell = args.shell or _shell()
-        extra = _gridengine(directory, shell) if args.kind == "gridengine" and not args.path else []
+        extra = _gridengine(shell) if args.kind == "gridengine" and not args.path else []
     except OSError as error:
         raise CommandError(
             f"{error.filename or directory}: {error.strerror}; name another directory with --dir"
@@ -130,12 +127,13 @@ def _script_of(kind: str, name: str) -> str:
     return f"from roost.cli.{kind}.entry import run_and_leave\nrun_and_leave({name!r}, sys.argv[1:])\n"
 
 
-def _gridengine(directory: Path, shell: str) -> list[str]:
-    """Lines that set SGE_ROOT and SGE_CELL, whose files are written for the pool of ROOST_HOME. Raises OSError."""
-    from roost.cli.gridengine.root import CELL, write_root
+def _gridengine(shell: str) -> list[str]:
+    """Lines that set variables of Grid Engine, whose files are written for the pool of ROOST_HOME. Raises OSError."""
+    from roost.cli.gridengine.root import pool_root
+    from roost.runtime.cell_root import CELL, arc
 
-    root = write_root(directory)
-    return [assignment(shell, "SGE_ROOT", str(root)), assignment(shell, "SGE_CELL", CELL)]
+    named = {"SGE_ROOT": str(pool_root()), "SGE_CELL": CELL, "SGE_ARCH": arc()}
+    return [assignment(shell, name, value) for name, value in named.items()]
 
 
 def assignment(shell: str, variable: str, value: str) -> str:
@@ -152,7 +150,7 @@ def assignment(shell: str, variable: str, value: str) -> str:
 def default_directory(kind: str) -> Path:
     """Where the scripts of this version, this interpreter and this copy of Roost are."""
     base = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser()
-    mark = hashlib.sha256(f"{sys.executable}\0{_package_parent()}".encode()).hexdigest()[:8]
+    mark = hashlib.sha256(f"{sys.executable}\0{package_parent()}".encode()).hexdigest()[:8]
     return base.absolute() / "roost" / "shims" / f"{__version__}-{mark}" / kind
 
 
@@ -160,14 +158,7 @@ def write_commands(directory: Path, commands: dict[str, str]) -> None:
     """Write scripts into a directory; what is there already stays as it is. Raises OSError."""
     directory.mkdir(parents=True, exist_ok=True)
     for name, body in commands.items():
-        _write(directory / name, script(body), mode=0o755)
-
-
-def _write(path: Path, text: str, mode: int) -> None:
-    if path.exists() and path.read_text(encoding="utf-8") == text:
-        return
-    # The old one may be running.
-    write_whole(path, text, mode=mode)
+        write_script(directory / name, script(body, "`roost shims`"), mode=0o755)
 
 
 def write_modules(directory: Path) -> None:
@@ -175,34 +166,13 @@ def write_modules(directory: Path) -> None:
     for name, real in MODULES.items():
         package = directory.joinpath(*name.split("."))
         package.mkdir(parents=True, exist_ok=True)
-        _write(package / "__init__.py", _PASSING_ON.format(real=real), mode=0o644)
+        write_script(package / "__init__.py", _PASSING_ON.format(real=real), mode=0o644)
     link = directory / "roost"
     here = Path(__file__).resolve().parents[1]
     if not link.is_symlink() or link.readlink() != here:
         fresh = directory / f".roost.{os.getpid()}"
         fresh.symlink_to(here, target_is_directory=True)
         fresh.replace(link)
-
-
-def script(body: str) -> str:
-    """A script of this interpreter, in which this copy of Roost is found."""
-    lines = [_first_lines(sys.executable), "# Written by `roost shims`.", "import sys"]
-    parent = _package_parent()
-    if parent not in {sysconfig.get_path("purelib"), sysconfig.get_path("platlib")}:
-        lines.append(f"sys.path.insert(0, {parent!r})")
-    return "\n".join([*lines, body])
-
-
-def _package_parent() -> str:
-    return str(Path(__file__).resolve().parents[2])
-
-
-def _first_lines(interpreter: str) -> str:
-    line = f"#!{interpreter}"
-    if len(os.fsencode(line)) <= _INTERPRETER_LINE_MAX and not any(sign.isspace() for sign in interpreter):
-        return line
-    # A text to Python, and to a shell the words that start Python.
-    return f"#!/bin/sh\n'''exec' {shlex.quote(interpreter)} \"$0\" \"$@\"\n' '''"
 
 
 # -- shells ------------------------------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from roost.classad import ClassAd
 from roost.model.cell_requests import CHECKPOINTED
 from roost.model.queue_context import QueueContext
 
-#: PATH of a job whose submission has none, after its TMPDIR.
+#: PATH of a job whose submission has none, after its TMPDIR and Grid Engine's commands.
 PATH: Final = "/usr/local/bin:/bin:/usr/bin"
 UNDEFINED: Final = "undefined"
 _TASKS: Final = re.compile(r"(\d+)-(\d+):(\d+)")
@@ -40,6 +40,11 @@ def task_of(job_ad: ClassAd) -> Task:
     if isinstance(proc, int) and isinstance(several, int) and several > 1:
         return Task(str(proc + 1), "1", str(several), "1")
     return _NONE
+
+
+def cell_path(tmpdir: object, told: Mapping[str, str]) -> str:
+    """PATH of a job whose submission has none. A launcher looks for `qrsh` there first, so the pool's own is found."""
+    return ":".join(filter(None, (str(tmpdir), told.get("SGE_BINARY_PATH", ""), PATH)))
 
 
 def tmpdir_name(job_ad: ClassAd, context: QueueContext) -> str:

@@ -269,3 +269,47 @@ def test_jobs_suspended_by_a_queue_and_by_their_user_have_different_letters(tmp_
         eventually(lambda: state(high) == "s", lambda: desk("qstat").out)
         assert desk("qdel", str(high)).out == f"{ME} has registered the job {high} for deletion\n"
         eventually(lambda: state(low) == "r", lambda: desk("qstat").out)
+
+
+def test_queue_instances_tell_what_they_have(desk: Desk) -> None:
+    lines = desk("qstat", "-F").out.splitlines()
+    assert lines[0] == FULL_HEAD.splitlines()[0]
+    shown = [line[1:] for line in lines if line.startswith("\t")]
+    host = lines[2].split()[0].partition("@")[2]
+    for wanted in ("hl:arch=lx-amd64", "hl:num_proc=4", "qf:qname=all.q", f"qf:hostname={host}", "qc:slots=3",
+                   "qf:h_rt=infinity", "qf:min_cpu_interval=00:05:00", "qf:rerun=0.000000", "qf:seq_no=0"):  # fmt: skip
+        assert wanted in shown, shown
+    job = desk.qsub("-N", "one", "-b", "y", "sleep", "60")
+    started(desk, job)
+    few = desk("qstat", "-F", "slots,nosuch,a").out.splitlines()
+    assert few[3:5] == ["\thl:arch=lx-amd64", "\tqc:slots=2"] and few[5].split()[2] == "one"
+    assert '      <resource name="slots" type="qc">2</resource>\n' in desk("qstat", "-F", "slots", "-xml").out
+
+
+def test_states_are_explained_and_jobs_that_wait_are_summed_up(desk: Desk) -> None:
+    desk("qconf", "-rattr", "queue", "load_thresholds", "np_load_avg=-1", "all.q")
+    try:
+        held = desk.qsub("-h", "-b", "y", "true")
+        waits = desk.qsub("-l", "hostname=nosuch", "-b", "y", "true")
+        reason = "\talarm hl:np_load_avg=0.000000 load-threshold=-1"
+        eventually(lambda: desk("qstat", "-explain", "aA").out.splitlines()[3] == reason)
+        assert f"<load-alarm-reason>{reason[1:]}</load-alarm-reason>" in desk("qstat", "-explain", "a", "-xml").out
+        assert desk("qstat", "-explain", "ax", status=1).err == (
+            "error: unknown queue state: x found in string: ax\nunknown queue state: x found in string: ax\n"
+        )
+        overload = "dropped because it is overloaded: np_load_avg=0.000000 (no load adjustment) >= -1"
+        eventually(lambda: overload in desk("qstat", "-j").out, lambda: desk("qstat", "-j").out)
+        assert f"\n\nJobs dropped because of hold state\n\t{held}\n" in desk("qstat", "-j").out
+    finally:
+        desk("qconf", "-rattr", "queue", "load_thresholds", "np_load_avg=1.75", "all.q")
+    words = f"\n\nJobs can not run because the resource requirements can not be satisfied\n\t{waits}\n"
+    eventually(lambda: words in desk("qstat", "-j").out, lambda: desk("qstat", "-j").out)
+    assert "<MES_message_number>17</MES_message_number>" in desk("qstat", "-j", "-xml").out
+
+
+def test_usage_is_shown_of_jobs_that_run(desk: Desk) -> None:
+    job = desk.qsub("-N", "one", "-b", "y", "sleep", "60")
+    started(desk, job)
+    words = desk("qstat", "-ext").out.splitlines()[2].split()
+    assert words[0] == str(job) and words[3] == "one" and words[5:8] == ["NA", "defaultdep", "r"]
+    assert words[11:17] == ["0", "0", "0", "0", "0", "0.00"] and words[17].startswith("all.q@")

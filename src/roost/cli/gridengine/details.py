@@ -40,7 +40,9 @@ _ORIGIN: Final = {
 def show(pool: Pool, identifiers: Sequence[str], *, as_xml: bool) -> int:
     """Print the jobs; the exit status."""
     if not identifiers:
-        raise Failure("qstat: -j without a job is not possible in a Roost pool: name jobs; `-j '*'` names all")
+        from roost.cli.gridengine.summary import show_all
+
+        return show_all(pool, as_xml=as_xml)
     wanted = named(identifiers, "qstat")
     found = tasks_named(pool, wanted)
     missing = [each.written for each, tasks in zip(wanted, found, strict=True) if not tasks]

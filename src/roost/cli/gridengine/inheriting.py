@@ -28,8 +28,7 @@ from roost.wire.messages import Message
 #: The variable that leads to the door: its socket, the secret of the run, and the run.
 DOOR: Final = "ROOST_TASKS"
 #: What a task is told of the environment of this process, under the same name or as another one.
-_TOLD: Final = ("SGE_STDIN_PATH", "SGE_STDOUT_PATH", "SGE_STDERR_PATH", "SGE_O_HOME", "SGE_O_SHELL", "SGE_ROOT",
-                "SGE_CELL")  # fmt: skip
+_TOLD: Final = ("SGE_STDIN_PATH", "SGE_STDOUT_PATH", "SGE_STDERR_PATH", "SGE_O_HOME", "SGE_O_SHELL")  # fmt: skip
 #: Bytes of input in one message.
 _PIECE: Final = 64 * 1024
 #: How long a daemon that is away is waited for, s.

@@ -78,7 +78,7 @@ class Showing:
     def show(self, option: str, words: list[str]) -> int:
         """Show what an option asks for; its exit status. Raises Failure."""
         if option == _SCHEDULER:
-            from roost.cli.gridengine.root import central_name
+            from roost.runtime.cell_root import central_name
 
             sys.stdout.write(f"{central_name(self._pool.home)}\n")
             return 0

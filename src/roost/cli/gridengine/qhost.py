@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from roost.cli.gridengine.asking import ask, cell_files
 from roost.cli.gridengine.qstat import with_causes
-from roost.cli.gridengine.tables import date, of_priorities
+from roost.cli.gridengine.tables import FIRST, date, of_priorities, roles_of, size
 from roost.cli.gridengine.xml import escape
 from roost.explain.cell_tasks import SHOWN, Task, tasks_of
 from roost.gridengine.commands.errors import Failure
@@ -51,13 +51,6 @@ _JOBS_HEAD: Final = (
     "   job-ID  prior   name       user         state submit/start at     queue      master ja-task-ID \n"
     f"   {'-' * 94}\n"
 )
-#: The complexes that -F shows first, in this order.
-_FIRST: Final = (
-    "load_avg", "load_short", "load_medium", "load_long", "arch", "num_proc", "mem_free", "swap_free", "virtual_free",
-    "mem_total", "swap_total", "virtual_total", "mem_used", "swap_used", "virtual_used", "cpu", "m_topology",
-    "m_topology_inuse", "m_socket", "m_core", "m_thread", "np_load_avg", "np_load_short", "np_load_medium",
-    "np_load_long",
-)  # fmt: skip
 
 
 class Query:
@@ -165,7 +158,7 @@ def _chosen(pool: Pool, query: Query) -> list[CellHost]:
                     and meets(
                         named[pair.name],
                         pair.text,
-                        [each.value for each in host.offers if each.name == named[pair.name].name],
+                        [each.amount for each in host.offers if each.name == named[pair.name].name],
                     )
                     for pair in wanted
                 )
@@ -193,22 +186,14 @@ def _value(host: CellHost, complex_: str) -> str:
     number = float(text)
     if complex_ in _COUNTS:
         return f"{number:.0f}"
-    return f"{number:.2f}" if complex_ == "load_avg" else _bytes(number, 1)
-
-
-def _bytes(number: float, places: int) -> str:
-    """A size with the largest unit that leaves 1 or more before the point."""
-    for unit, size in (("T", 2**40), ("G", 2**30), ("M", 2**20), ("K", 2**10)):
-        if abs(number) >= size:
-            return f"{number / size:.{places}f}{unit}"
-    return f"{number:.{places}f}"
+    return f"{number:.2f}" if complex_ == "load_avg" else size(number, 1)
 
 
 def _offer(one: HostOffer, types: Mapping[str, str]) -> str:
     if isinstance(one.value, str):
         return one.value
     if types.get(one.name) == "MEMORY":
-        return "infinity" if one.value == float("inf") else _bytes(one.value, 3)
+        return "infinity" if one.value == float("inf") else size(one.value, 3)
     return f"{one.value:.6f}"
 
 
@@ -216,7 +201,7 @@ def _offers(host: CellHost, query: Query) -> list[HostOffer]:
     """The resources of a host that are shown."""
     if query.resources is None:
         return []
-    place = {name: at for at, name in enumerate(_FIRST)}
+    place = {name: at for at, name in enumerate(FIRST)}
     wanted = [one for one in host.offers if not query.resources or one.name in query.resources]
     return sorted(wanted, key=lambda one: (place.get(one.name, len(place)), one.name))
 
@@ -264,13 +249,6 @@ def _table(
                 yield _job(task, priority, place, with_queue=True)
 
 
-def _roles(task: Task, instance: str) -> list[str]:
-    """What a task is in one of its instances: the slots of a parallel job are slaves, beside its master."""
-    if not task.environment:
-        return ["MASTER"]
-    return ["MASTER"] * (instance == task.instance) + ["SLAVE"] * task.grants[instance]
-
-
 def _job(task: Task, priority: Priority, instance: str, *, with_queue: bool) -> str:
     place = f"{instance:<10.10} " if with_queue else ""
     number = str(task.number) if task.tasks else " " * 7
@@ -278,7 +256,7 @@ def _job(task: Task, priority: Priority, instance: str, *, with_queue: bool) -> 
         f"   {task.job:>7} {priority.priority:.5f} {task.name:<10.10} {task.owner:<12.12} {task.state:<5.5} "
         f"{date(task.started)} "
     )
-    lines = [f"{place}{role:<6} {number}\n" for role in _roles(task, instance)]
+    lines = [f"{place}{role:<6} {number}\n" for role in roles_of(task, instance)]
     return begin + (" " * len(begin)).join(lines)
 
 
@@ -316,7 +294,7 @@ def _xml(
         for task, priority in jobs:
             for place in task.grants:
                 if place.partition("@")[2] == host.name:
-                    for role in _roles(task, place):
+                    for role in roles_of(task, place):
                         yield from _xml_job(task, priority, place, role)
         yield " </host>\n"
     yield "</qhost>\n"

@@ -12,7 +12,7 @@ from roost.cli.gridengine import tables, xml
 from roost.cli.gridengine.asking import ask, cell_files
 from roost.cli.gridengine.choosing import with_predecessors
 from roost.cli.gridengine.selecting import CHOOSING, Wanted, select, wanted_by
-from roost.cli.gridengine.tables import Listed, Look
+from roost.cli.gridengine.tables import Behind, Listed, Look
 from roost.explain.cell_tasks import SHOWN, Task, grouped, suspended, tasks_of
 from roost.gridengine.commands.errors import FAILED, Failure
 from roost.gridengine.commands.options import Option, taken, usage
@@ -27,11 +27,9 @@ if TYPE_CHECKING:
     from roost.gridengine.scheduling.patterns import QueuePatterns
     from roost.wire.requests.central import QueueInstance
 
-_NOT_YET: Final = "Roost does not show it yet"
-
 OPTIONS: Final = (
     Option("f", "queue instances with their jobs"),
-    Option("g", "c: a line for each cluster queue; d: a line for each task", "{c|d}"),
+    Option("g", "c: a line for each cluster queue; d: for each task; t: for each slot of a parallel job", "{c|d|t}"),
     Option("j", "jobs in detail, by number, name or pattern", "job_identifier_list"),
     Option("ne", "with -f: only queue instances with jobs"),
     Option("ncb", "accepted: bindings are never shown"),
@@ -42,13 +40,13 @@ OPTIONS: Final = (
     Option("u", "jobs of these users, by name or pattern; * for all (default: your own)", "user_list"),
     Option("urg", "what the urgency is made of"),
     Option("xml", "print XML"),
-    Option("explain", "reasons for states; `roost cell queues` prints them", "a|c|A|E", _NOT_YET),
-    Option("ext", "usage and tickets", "", _NOT_YET),
-    Option("F", "resources of queue instances", "", _NOT_YET),
+    Option("explain", "with the queue instances, what has led to these states", "a|c|A|E"),
+    Option("ext", "usage and tickets; with -g c, slots by state"),
+    Option("F", "with the queue instances, what they have of (selected) resources", "[resource_attributes]"),
     Option("l", "queues with these resources", "resource_list"),
     Option("pe", "queues with these parallel environments", "pe_list"),
     Option("qs", "queues in these states", "{a|c|d|o|s|u|A|C|D|E|S}"),
-    Option("t", "usage of each task", "", _NOT_YET),
+    Option("t", "a line for each slot of a parallel job; the usage of slave tasks is not shown"),
     Option("U", "queues that these users may use", "user_list"),
 )
 
@@ -69,11 +67,15 @@ class Query:
         #: What chooses queue instances, by option.
         self.wanted: Wanted = {}
         self.states: set[str] = set()
+        #: Letters of -g.
         self.group = ""
+        #: Letters of -explain.
+        self.explain = ""
+        #: What -F names; None without it, empty for all.
+        self.resources: list[str] | None = None
         #: What -j names; None without it.
         self.jobs: list[str] | None = None
-        # -j may stand alone.
-        words = [*arguments, ""] if arguments[-1:] == ["-j"] else arguments
+        words = [*_with_values(arguments)]
         try:
             given, rest = taken("qstat", words, OPTIONS)
         except Failure as failure:
@@ -90,9 +92,16 @@ class Query:
                 case "s":
                     self._take_states(each.value)
                 case "g":
-                    if each.value not in ("c", "d"):
-                        raise Failure(f"wrong character '{each.value[:1]}' for -g option", FAILED)
-                    self.group = each.value
+                    if wrong := each.value.strip("cdt"):
+                        raise Failure(f"wrong character '{wrong[:1]}' for -g option", FAILED)
+                    self.group += each.value
+                case "explain":
+                    if wrong := each.value.strip("acAE"):
+                        words_ = f"unknown queue state: {wrong[:1]} found in string: {each.value}"
+                        raise Failure(f"error: {words_}\n{words_}", FAILED)
+                    self.explain += each.value
+                case "F":
+                    self.resources = [*(self.resources or []), *(word for word in each.value.split(",") if word)]
                 case "j":
                     self.jobs = [word for word in re.split(r"[,\s]+", each.value) if word]
                 case _:
@@ -112,8 +121,20 @@ class Query:
     @property
     def look(self) -> Look:
         """How jobs are listed."""
-        columns = next((name for name in ("pri", "urg") if name in self.flags), "")
-        return Look(columns=columns, requests="r" in self.flags, full="f" in self.flags)
+        return Look(
+            pri="pri" in self.flags,
+            urg="urg" in self.flags,
+            ext="ext" in self.flags,
+            requests="r" in self.flags,
+            full=self.full,
+            roles="t" in self.group or "t" in self.flags,
+            usage="t" in self.flags,
+        )
+
+    @property
+    def full(self) -> bool:
+        """Whether queue instances are listed."""
+        return "f" in self.flags or bool(self.explain) or self.resources is not None
 
     def wants(self, task: Task) -> bool:
         """Whether a task is listed."""
@@ -160,6 +181,15 @@ class Chosen:
         return any(not wanted or self._means(wanted, one.name) for one in self.instances)
 
 
+def _with_values(arguments: Sequence[str]) -> Iterator[str]:
+    """The words with an empty value for -j and -F that have none."""
+    for at, word in enumerate(arguments):
+        yield word
+        following = arguments[at + 1 : at + 2]
+        if word in ("-j", "-F") and (not following or following[0].startswith("-")):
+            yield ""
+
+
 def _wrong(text: str) -> Failure:
     return Failure(f"{usage('qstat', OPTIONS)}{text}", FAILED)
 
@@ -183,29 +213,71 @@ def run(name: str, arguments: list[str]) -> int:
 def _list(pool: Pool, query: Query) -> int:
     write = sys.stdout.write
     chosen = Chosen(pool, query.wanted) if query.wanted else None
-    if query.group == "c":
-        instances = _instances(pool, chosen)
+    if "c" in query.group:
+        # -l, -qs and -U choose instances; the figures are those of all instances of their queues.
+        queues = {one.name.partition("@")[0] for one in _instances(pool, chosen)}
+        instances = [one for one in pool.ask(central.QueueInstances()) if one.name.partition("@")[0] in queues]
+        extended = "ext" in query.flags
         if "xml" in query.flags:
-            write(xml.clusters(instances))
+            write(xml.clusters(instances, extended=extended))
         else:
-            sys.stdout.writelines(tables.cluster_lines(instances))
+            sys.stdout.writelines(tables.cluster_lines(instances, extended=extended))
         return 0
     running, waiting, ended = _jobs(pool, query, chosen)
-    if "f" in query.flags:
+    if "ext" in query.flags:
+        from roost.cli.gridengine.usage import with_usage
+
+        running, waiting, ended = with_usage(pool, running, waiting, ended)
+    look = query.look
+    if query.full:
         instances = _instances(pool, chosen)
+        if query.explain or query.resources is not None:
+            detailed = {one.name: one for one in pool.ask(central.QueueInstances(details=True))}
+            instances = [detailed.get(one.name, one) for one in instances]
         if "ne" in query.flags:
             instances = [one for one in instances if any(one.name in each.task.grants for each in running)]
-        text = (
-            xml.full(instances, running, waiting) if "xml" in query.flags else _full(instances, running, waiting, query)
-        )
+        behind = _behind(pool, query)
+        if "xml" in query.flags:
+            text = xml.full(instances, running, waiting, look, behind)
+        else:
+            text = full(instances, running, waiting, look, behind)
         sys.stdout.writelines(text)
     elif "xml" in query.flags:
-        write(xml.plain(running, [*waiting, *ended]))
+        write(xml.plain(running, [*waiting, *ended], look))
     elif running or waiting or ended:
-        look = query.look
         write(tables.head(look))
-        sys.stdout.writelines(tables.line(each, look) for each in (*running, *waiting, *ended))
+        if "t" in query.group and "t" not in query.flags:
+            sys.stdout.writelines(by_instance(running, look))
+            running = []
+        for each in (*running, *waiting, *ended):
+            sys.stdout.writelines(tables.lines(each, look))
     return 0
+
+
+def by_instance(running: Sequence[Listed], look: Look) -> Iterator[str]:
+    """The slots of tasks in the order of their queue instances, as `-g t` lists them."""
+    for name in sorted({name for each in running for name in each.task.grants}):
+        for each in running:
+            if name in each.task.grants:
+                yield from tables.lines(each, look, name)
+
+
+def _behind(pool: Pool, query: Query) -> Callable[[QueueInstance], Behind]:
+    """What `-explain` and `-F` tell behind each queue instance."""
+    if not query.explain and query.resources is None:
+        return lambda _: Behind((), ())
+    from roost.cli.gridengine.offers import Offers
+
+    offers = None if query.resources is None else Offers(cell_files(pool), query.resources)
+
+    def behind(one: QueueInstance) -> Behind:
+        told = [line.partition(" ") for line in one.explained]
+        return Behind(
+            tuple((letter, words) for wanted in query.explain for letter, _, words in told if letter == wanted),
+            () if offers is None else tuple(offers.shown(one)),
+        )
+
+    return behind
 
 
 def _instances(pool: Pool, chosen: Chosen | None) -> list[QueueInstance]:
@@ -256,7 +328,7 @@ def _number(task: Task) -> str:
 
 
 def _waiting(tasks: Sequence[Task], query: Query, of: Callable[[Task], Priority]) -> Iterator[Listed]:
-    if query.group == "d":
+    if query.group:
         yield from (Listed(task, _number(task), of(task)) for task in tasks)
         return
     for task, numbers in grouped(tasks):
@@ -275,15 +347,24 @@ def _ended(pool: Pool, query: Query, present: Iterable[Task]) -> list[Task]:
     )
 
 
-def _full(
-    instances: Sequence[QueueInstance], running: Sequence[Listed], waiting: Sequence[Listed], query: Query
+def full(
+    instances: Sequence[QueueInstance],
+    running: Sequence[Listed],
+    waiting: Sequence[Listed],
+    look: Look,
+    behind: Callable[[QueueInstance], Behind],
 ) -> Iterator[str]:
-    look = query.look
     if instances:
         yield f"{tables.QUEUES_HEAD}\n"
     for one in instances:
-        yield tables.instance_line(one)
-        yield from (tables.line(each, look, one.name) for each in running if one.name in each.task.grants)
+        yield tables.instance_line(one, look)
+        found = behind(one)
+        yield from (f"\t{words}\n" for _, words in found.explained)
+        yield from (f"\t{source}:{name}={value}\n" for name, source, value in found.offers)
+        for each in running:
+            if one.name in each.task.grants:
+                yield from tables.lines(each, look, one.name)
     if waiting:
-        yield tables.PENDING
-        yield from (tables.line(each, look) for each in waiting)
+        yield tables.pending(look)
+        for each in waiting:
+            yield from tables.lines(each, look)

@@ -13,25 +13,53 @@ from roost.wire.requests.central import CellPriority, QueueInstance
 
 #: Of the list of queue instances.
 QUEUES_HEAD: Final = "queuename                      qtype resv/used/tot. load_avg arch          states"
-_LINE: Final = "-" * 81
-_HASHES: Final = "#" * 76
-PENDING: Final = (
-    f"\n{_HASHES}\n - PENDING JOBS - PENDING JOBS - PENDING JOBS - PENDING JOBS - PENDING JOBS\n{_HASHES}\n"
-)
 CLUSTER_HEAD: Final = "CLUSTER QUEUE                   CQLOAD   USED    RES  AVAIL  TOTAL aoACDS  cdsuE  "
 #: Letters of instances that are closed for a while by themselves, and of those that a command or an error has closed.
 _FOR_A_WHILE, _CLOSED = frozenset("aoACDS"), frozenset("cdsuE")
+
+#: The complexes that `-F` shows first, in this order.
+FIRST: Final = (
+    "load_avg", "load_short", "load_medium", "load_long", "arch", "num_proc", "mem_free", "swap_free", "virtual_free",
+    "mem_total", "swap_total", "virtual_total", "mem_used", "swap_used", "virtual_used", "cpu", "m_topology",
+    "m_topology_inuse", "m_socket", "m_core", "m_thread", "np_load_avg", "np_load_short", "np_load_medium",
+    "np_load_long",
+)  # fmt: skip
 
 
 class Look(NamedTuple):
     """How jobs are listed."""
 
-    #: "", pri or urg
-    columns: str = ""
+    #: -pri, -urg, -ext
+    pri: bool = False
+    urg: bool = False
+    ext: bool = False
     #: -r
     requests: bool = False
     #: -f
     full: bool = False
+    #: -g t: a line for each slot, with what it is to the job; -t: with columns for tasks as well.
+    roles: bool = False
+    usage: bool = False
+
+    @property
+    def dated(self) -> bool:
+        """Whether there is a column of times."""
+        return not self.ext or self.pri or self.urg or self.usage
+
+
+class Used(NamedTuple):
+    """What `-ext` tells of a job beside its tickets."""
+
+    project: str = ""
+    department: str = ""
+    #: s, GiB s and GiB; None where nothing is known, as of a task that waits.
+    cpu: float | None = None
+    mem: float = 0.0
+    io: float = 0.0
+    #: `qsub -ot`
+    override: int = 0
+    #: of the tickets of all jobs that run, or of all that wait, from 0 to 1
+    share: float = 0.0
 
 
 class Listed(NamedTuple):
@@ -41,6 +69,14 @@ class Listed(NamedTuple):
     #: Numbers of the tasks; "" for a job without tasks.
     numbers: str
     priority: Priority = NO_PRIORITY
+    used: Used = Used()
+
+
+class Behind(NamedTuple):
+    """What stands before the jobs of a queue instance: of `-explain` letter and words, of `-F` name, source, value."""
+
+    explained: tuple[tuple[str, str], ...]
+    offers: tuple[tuple[str, str, str], ...]
 
 
 def date(instant: float) -> str:
@@ -50,44 +86,110 @@ def date(instant: float) -> str:
 
 def head(look: Look) -> str:
     """The two lines above a list of jobs."""
-    title = {
-        "": "job-ID  prior   name       user         state submit/start at     "
-        "queue                          slots ja-task-ID ",
-        "pri": "job-ID  prior   nurg    npprior ntckts   ppri name       user         state submit/start at     "
-        "queue                          slots ja-task-ID ",
-        "urg": "job-ID  prior   nurg    urg      rrcontr  wtcontr  dlcontr  name       user         state "
-        "submit/start at      deadline           queue                          slots ja-task-ID ",
-    }[look.columns]
-    return f"{title}\n{'-' * _RULES[look.columns]}\n"
+    parts = [
+        "job-ID  prior   ",
+        "nurg    " if look.pri or look.urg else "",
+        "npprior " if look.pri else "",
+        "ntckts  " if look.pri or look.ext else "",
+        "urg      rrcontr  wtcontr  dlcontr  " if look.urg else "",
+        " ppri " if look.pri else "",
+        "name       user         ",
+        "project          department " if look.ext else "",
+        "state ",
+        "submit/start at     " if look.dated else "",
+        " deadline           " if look.urg else "",
+        "cpu        mem     io      tckts ovrts otckt ftckt stckt share " if look.ext else "",
+        "queue                          ",
+        "master " if look.roles else "slots ",
+        "ja-task-ID ",
+        "task-ID state cpu        mem     io      stat failed " if look.usage else "",
+    ]
+    title = "".join(parts)
+    return f"{title}\n{'-' * _rule(look)}\n"
 
 
-#: Length of the line under the titles.
-_RULES: Final = {"": 113, "pri": 148, "urg": 177}
+def _rule(look: Look) -> int:
+    """Length of the line under the titles; that of Grid Engine is not that of the titles."""
+    return 113 + 79 * look.ext + 64 * look.urg + 35 * look.pri + look.roles + 53 * look.usage
 
 
-def line(listed: Listed, look: Look, instance: str = "") -> str:
-    """A line of a list, with its requests behind it if they are asked for.
+def lines(listed: Listed, look: Look, instance: str = "") -> Iterator[str]:
+    """The lines of a task in a list, with its requests behind it if they are asked for.
 
     `instance`: the queue instance whose list it is in, and whose slots of the task count; "" for all.
     """
+    task = listed.task
+    if look.roles:
+        places = [instance] if instance else list(task.grants) or [""]
+        for place in places:
+            for at, role in enumerate(roles_of(task, place) if place else [""]):
+                yield _line(listed, look, place, role, again=at > 0)
+    else:
+        yield _line(listed, look, instance, "", again=False)
+    if look.requests:
+        yield from _requests(task)
+
+
+def roles_of(task: Task, instance: str) -> list[str]:
+    """What a task is in one of its instances: the slots of a parallel job are slaves, beside its master."""
+    if not task.environment:
+        return ["MASTER"]
+    return ["MASTER"] * (instance == task.instance) + ["SLAVE"] * task.grants[instance]
+
+
+def _line(listed: Listed, look: Look, instance: str, role: str, *, again: bool) -> str:
+    """`again`: what tells of the job stands in the line before."""
     task, given = listed.task, listed.priority
-    first = f"{task.job:>7} {given.priority:.5f} "
-    who = f"{task.name:<10.10} {task.owner:<12.12} "
-    when = f"{task.state:<5.5} {date(task.started if task.runs or task.state == 'z' else task.submitted)} "
-    queue = "" if look.full else f"{task.instance:<30.30} "
-    match look.columns:
-        case "pri":
-            posix = task.ad.get("JobPrio") or 0
-            parts = f"{given.urgency_share:.5f} {given.posix:.5f} {given.ticket_share:.5f} {posix:>5} {who}{when}"
-        case "urg":
-            sums = (given.resources + given.waiting + given.deadline, given.resources, given.waiting, given.deadline)
-            figures = " ".join(f"{each:8.0f}" for each in sums)
-            due = date(float(task.ad[cell.DEADLINE])) if task.ad.get(cell.DEADLINE) else ""
-            parts = f"{given.urgency_share:.5f} {figures} {who}{when}{due:<20}"
-        case _:
-            parts = who + when
-    text = f"{first}{parts}{queue}{task.grants.get(instance, task.slots):>5} {listed.numbers or ' ' * 7}\n"
-    return text + "".join(_requests(task)) if look.requests else text
+    parts = [f"{task.job:>7} {given.priority:.5f} "]
+    if look.pri or look.urg:
+        parts.append(f"{given.urgency_share:.5f} ")
+    if look.pri:
+        parts.append(f"{given.posix:.5f} ")
+    if look.pri or look.ext:
+        parts.append(f"{given.ticket_share:.5f} ")
+    if look.urg:
+        sums = (given.urgency, given.resources, given.waiting, given.deadline)
+        parts += [f"{each:8.0f} " for each in sums]
+    if look.pri:
+        parts.append(f"{task.ad.get('JobPrio') or 0:>5} ")
+    parts.append(f"{task.name:<10.10} {task.owner:<12.12} ")
+    if look.ext:
+        parts.append(f"{listed.used.project or 'NA':<16.16} {listed.used.department:<10.10} ")
+    parts.append(f"{task.state:<5.5} ")
+    if look.dated:
+        parts.append(f"{date(task.started if task.runs or task.state == 'z' else task.submitted)} ")
+    if look.urg:
+        due = date(float(task.ad[cell.DEADLINE])) if task.ad.get(cell.DEADLINE) else ""
+        parts.append(f"{due:<20}")
+    begin = "".join(parts)
+    begin = " " * len(begin) if again else begin
+    # What it uses is told with its master.
+    told = _used(listed, known=role != "SLAVE" and instance in ("", task.instance)) if look.ext else ""
+    place = instance if look.roles else task.instance
+    queue = "" if look.full else f"{place:<30.30} "
+    numbers = listed.numbers or " " * 7
+    slots = f"{role:<6}" if look.roles else f"{task.grants.get(instance, task.slots):>5}"
+    return f"{begin}{told}{queue}{slots} {numbers}\n"
+
+
+def _used(listed: Listed, *, known: bool) -> str:
+    """The columns of `-ext` behind the state."""
+    used, given = listed.used, listed.priority
+    if not listed.task.runs:
+        usage = " " * 27
+    elif used.cpu is None or not known:
+        usage = f"{'NA':<10} {'NA':<7} {'NA':<7} "
+    else:
+        cpu = int(used.cpu)
+        clock = f"{cpu // 86400}:{cpu // 3600 % 24:02}:{cpu // 60 % 60:02}:{cpu % 60:02}"
+        usage = f"{clock:<10} {used.mem:<7.5f} {used.io:<7.5f} "
+    tickets = (tickets_of(given), used.override, given.override, given.functional, given.share)
+    return f"{usage}{''.join(f'{each:>5.0f} ' for each in tickets)}{used.share:<5.2f} "
+
+
+def tickets_of(given: Priority) -> float:
+    """All tickets of a job."""
+    return given.override + given.functional + given.share
 
 
 def _requests(task: Task) -> Iterator[str]:
@@ -129,28 +231,50 @@ def _listed(title: str, text: str, behind: str) -> Iterator[str]:
 # -- queue instances -------------------------------------------------------------------------------------------------
 
 
-def instance_line(one: QueueInstance) -> str:
+def pending(look: Look) -> str:
+    """The heading of the jobs that wait, below the queue instances."""
+    hashes = "#" * (186 if look.ext else 76)
+    return f"\n{hashes}\n - PENDING JOBS - PENDING JOBS - PENDING JOBS - PENDING JOBS - PENDING JOBS\n{hashes}\n"
+
+
+def instance_line(one: QueueInstance, look: Look) -> str:
     """A queue instance in the list of `qstat -f`, under its rule."""
     used = f"{one.reserved}/{one.used}/{one.total}"
     load = "-NA-" if one.load is None else f"{one.load:.2f}"
-    return (
-        f"{_LINE}\n{one.name:<30} {one.types:<5} {used:<14} {load:<8} {one.architecture or '-NA-':<13} {one.states}\n"
-    )
+    rule = "-" * (189 if look.ext else 81)
+    return f"{rule}\n{one.name:<30} {one.types:<5} {used:<14} {load:<8} {one.architecture or '-NA-':<13} {one.states}\n"
 
 
-def cluster_lines(instances: Sequence[QueueInstance]) -> Iterator[str]:
+#: Letters of the columns that `qstat -g c -ext` adds.
+LETTERS: Final = "sASCuadDcoE"
+
+
+def cluster_lines(instances: Sequence[QueueInstance], *, extended: bool = False) -> Iterator[str]:
     """The table of `qstat -g c`."""
-    yield f"{CLUSTER_HEAD}\n{'-' * 80}\n"
-    found: dict[str, list[QueueInstance]] = {}
-    for one in instances:
-        found.setdefault(one.name.partition("@")[0], []).append(one)
-    for name, some in found.items():
+    more = "".join(f"     {letter}" for letter in LETTERS) if extended else ""
+    yield f"{CLUSTER_HEAD}{more[1:]}\n{'-' * (146 if extended else 80)}\n"
+    for name, some in by_queue(instances).items():
         figures = cluster_figures(some)
         load = "-NA-" if figures.load is None else f"{figures.load:.2f}"
         yield (
             f"{name:<30.30} {load:>7} {figures.used:>6} {figures.reserved:>6} {figures.free:>6} {figures.total:>6} "
-            f"{figures.for_a_while:>6} {figures.closed:>6} \n"
+            f"{figures.for_a_while:>6} {figures.closed:>6} "
+            + ("".join(f"{slots_in(some, letter):>5} " for letter in LETTERS) if extended else "")
+            + "\n"
         )
+
+
+def by_queue(instances: Iterable[QueueInstance]) -> dict[str, list[QueueInstance]]:
+    """Cluster queue to its instances."""
+    found: dict[str, list[QueueInstance]] = {}
+    for one in instances:
+        found.setdefault(one.name.partition("@")[0], []).append(one)
+    return found
+
+
+def slots_in(instances: Iterable[QueueInstance], letter: str) -> int:
+    """The slots of the instances in a state."""
+    return sum(one.total for one in instances if letter in one.states)
 
 
 class Figures(NamedTuple):
@@ -168,7 +292,7 @@ class Figures(NamedTuple):
 def cluster_figures(instances: Iterable[QueueInstance]) -> Figures:
     """The figures of the instances of one queue."""
     some = list(instances)
-    loads = [one.load for one in some if one.load is not None]
+    loads = [one.load_per_processor for one in some if one.load_per_processor is not None]
     away = sum(one.total for one in some if _FOR_A_WHILE & set(one.states))
     closed = sum(one.total for one in some if _CLOSED & set(one.states))
     free = sum(max(0, one.total - one.used) for one in some if not (_FOR_A_WHILE | _CLOSED) & set(one.states))
@@ -186,3 +310,11 @@ def cluster_figures(instances: Iterable[QueueInstance]) -> Figures:
 def of_priorities(rows: Iterable[CellPriority]) -> Mapping[int, Priority]:
     """Job to its priority."""
     return {row.cluster: Priority(*(row.figures.get(name, 0.0) for name in Priority._fields)) for row in rows}
+
+
+def size(number: float, places: int) -> str:
+    """A size with the largest unit that leaves 1 or more before the point."""
+    for unit, size in (("T", 2**40), ("G", 2**30), ("M", 2**20), ("K", 2**10)):
+        if abs(number) >= size:
+            return f"{number / size:.{places}f}{unit}"
+    return f"{number:.{places}f}"

@@ -3,10 +3,20 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
-from roost.cli.gridengine.tables import Listed, cluster_figures
+from roost.cli.gridengine.tables import (
+    Behind,
+    Listed,
+    Look,
+    by_queue,
+    cluster_figures,
+    roles_of,
+    slots_in,
+    tickets_of,
+)
+from roost.model import cell_requests as cell
 
 if TYPE_CHECKING:
     from roost.wire.requests.central import QueueInstance
@@ -30,43 +40,88 @@ def _when(instant: float) -> str:
     return time.strftime("%Y-%m-%dT%H:%M:%S", time.localtime(instant))
 
 
-def _job(listed: Listed, depth: int, *, in_queue: bool, instance: str = "") -> Iterator[str]:
+def _jobs(listed: Listed, look: Look, depth: int, instance: str = "") -> Iterator[str]:
+    """An element for a task, or with roles for each of its slots; `instance`: the queue whose list it is in."""
+    task = listed.task
+    if not look.roles or not task.runs:
+        yield from _job(listed, look, depth, instance, instance or task.instance, "")
+        return
+    for place in [instance] if instance else task.grants:
+        for role in roles_of(task, place):
+            yield from _job(listed, look, depth, instance, place, role)
+
+
+def _job(listed: Listed, look: Look, depth: int, instance: str, place: str, role: str) -> Iterator[str]:
     task = listed.task
     blanks = "  " * depth
-    yield f'{blanks}<job_list state="{"running" if task.runs else "zombie" if task.state == "z" else "pending"}">\n'
-    yield element("JB_job_number", task.job, depth + 1)
-    yield element("JAT_prio", f"{listed.priority.priority:.5f}", depth + 1)
-    yield element("JB_name", task.name, depth + 1)
-    yield element("JB_owner", task.owner, depth + 1)
-    yield element("state", task.state, depth + 1)
-    if task.runs:
-        yield element("JAT_start_time", _when(task.started), depth + 1)
-    else:
-        yield element("JB_submission_time", _when(task.submitted), depth + 1)
-    if not in_queue:
-        yield element("queue_name", task.instance, depth + 1)
-    yield element("slots", task.grants.get(instance, task.slots), depth + 1)
+    values: list[tuple[str, object]] = [
+        ("JB_job_number", task.job), ("JAT_prio", f"{listed.priority.priority:.5f}"),
+    ]  # fmt: skip
+    if look.ext:
+        values.append(("JAT_ntix", f"{listed.priority.ticket_share:.5f}"))
+    values += [("JB_name", task.name), ("JB_owner", task.owner)]
+    if look.ext:
+        values += [("JB_project", listed.used.project), ("JB_department", listed.used.department)]
+    values.append(("state", task.state))
+    if look.dated and task.runs:
+        values.append(("JAT_start_time", _when(task.started)))
+    elif look.dated:
+        values.append(("JB_submission_time", _when(task.submitted)))
+    if look.ext:
+        values += _usage(listed, known=role != "SLAVE" and place == task.instance)
+    if not look.full:
+        values.append(("queue_name", place if task.runs else task.instance))
+    if look.roles:
+        values.append(("master", role))
+    values.append(("slots", 1 if role else task.grants.get(instance, task.slots)))
     if listed.numbers:
-        yield element("tasks", listed.numbers, depth + 1)
+        values.append(("tasks", listed.numbers))
+    yield f'{blanks}<job_list state="{"running" if task.runs else "zombie" if task.state == "z" else "pending"}">\n'
+    yield from (element(name, value, depth + 1) for name, value in values)
     yield f"{blanks}</job_list>\n"
 
 
-def plain(running: Iterable[Listed], others: Iterable[Listed]) -> str:
+def _usage(listed: Listed, *, known: bool) -> Iterator[tuple[str, object]]:
+    used, given = listed.used, listed.priority
+    if listed.task.runs and known and used.cpu is not None:
+        yield "cpu_usage", f"{used.cpu:.5f}"
+        yield "mem_usage", f"{used.mem:.5f}"
+        yield "io_usage", f"{used.io:.5f}"
+    yield "tickets", f"{tickets_of(given):.0f}"
+    yield "JB_override_tickets", used.override
+    yield "JB_jobshare", int(listed.task.ad.get(cell.SHARE) or 0)
+    yield "otickets", f"{given.override:.0f}"
+    yield "ftickets", f"{given.functional:.0f}"
+    yield "stickets", f"{given.share:.0f}"
+    yield "JAT_share", f"{used.share:.5f}"
+
+
+def plain(running: Iterable[Listed], others: Iterable[Listed], look: Look) -> str:
     """The list of jobs."""
-    return "".join(_plain(running, others))
+    return "".join(_plain(running, others, look))
 
 
-def _plain(running: Iterable[Listed], others: Iterable[Listed]) -> Iterator[str]:
+def _plain(running: Iterable[Listed], others: Iterable[Listed], look: Look) -> Iterator[str]:
     yield f"{_BEGIN}  <queue_info>\n"
     for each in running:
-        yield from _job(each, 2, in_queue=False)
+        yield from _jobs(each, look, 2)
     yield "  </queue_info>\n  <job_info>\n"
     for each in others:
-        yield from _job(each, 2, in_queue=False)
+        yield from _jobs(each, look, 2)
     yield "  </job_info>\n</job_info>\n"
 
 
-def full(instances: Sequence[QueueInstance], running: Sequence[Listed], waiting: Sequence[Listed]) -> Iterator[str]:
+#: The elements of what `-explain` tells.
+_REASONS: Final = {"a": "load-alarm-reason", "A": "suspend-alarm-reason", "c": "message", "E": "message"}
+
+
+def full(
+    instances: Sequence[QueueInstance],
+    running: Sequence[Listed],
+    waiting: Sequence[Listed],
+    look: Look,
+    behind: Callable[[QueueInstance], Behind],
+) -> Iterator[str]:
     """Queue instances with their jobs."""
     yield f"{_BEGIN}  <queue_info>\n"
     for one in instances:
@@ -83,23 +138,32 @@ def full(instances: Sequence[QueueInstance], running: Sequence[Listed], waiting:
         ):
             if value is not None:
                 yield element(name, value, 3)
+        found = behind(one)
+        yield from (element(_REASONS[letter], words, 3) for letter, words in found.explained)
+        for name, source, text in found.offers:
+            yield f'      <resource name="{name}" type="{source}">{escape(text)}</resource>\n'
         for each in running:
             if one.name in each.task.grants:
-                yield from _job(each, 3, in_queue=True, instance=one.name)
+                yield from _jobs(each, look, 3, one.name)
         yield "    </Queue-List>\n"
     yield "  </queue_info>\n  <job_info>\n"
     for each in waiting:
-        yield from _job(each, 2, in_queue=True)
+        yield from _jobs(each, look, 2)
     yield "  </job_info>\n</job_info>\n"
 
 
-def clusters(instances: Sequence[QueueInstance]) -> str:
+#: The elements that `-g c -ext` adds, by the letter of the state.
+_OF_LETTERS: Final = {
+    "s": "suspend_manual", "A": "suspend_threshold", "S": "suspend_on_subordinate", "C": "suspend_calendar",
+    "u": "unknown", "a": "load_alarm", "d": "disabled_manual", "D": "disabled_calendar", "c": "ambiguous",
+    "o": "orphaned", "E": "error",
+}  # fmt: skip
+
+
+def clusters(instances: Sequence[QueueInstance], *, extended: bool = False) -> str:
     """The summary of cluster queues."""
-    found: dict[str, list[QueueInstance]] = {}
-    for one in instances:
-        found.setdefault(one.name.partition("@")[0], []).append(one)
     parts = [_BEGIN]
-    for name, some in found.items():
+    for name, some in by_queue(instances).items():
         figures = cluster_figures(some)
         parts.append("  <cluster_queue_summary>\n")
         parts += [
@@ -108,16 +172,37 @@ def clusters(instances: Sequence[QueueInstance]) -> str:
                 ("name", name),
                 ("load", None if figures.load is None else f"{figures.load:.5f}"),
                 ("used", figures.used),
-                ("resv", 0),
+                ("resv", figures.reserved),
                 ("available", figures.free),
                 ("total", figures.total),
                 ("temp_disabled", figures.for_a_while),
                 ("manual_intervention", figures.closed),
+                *((tag, slots_in(some, letter)) for letter, tag in (_OF_LETTERS.items() if extended else ())),
             )
             if value is not None
         ]
         parts.append("  </cluster_queue_summary>\n")
     return "".join([*parts, "</job_info>\n"])
+
+
+_MESSAGES: Final = "http://arc.liv.ac.uk/repos/darcs/sge/source/dist/util/resources/schemas/qstat/message.xsd"
+
+
+def messages(by_message: Mapping[tuple[int, str], Sequence[int]], of_run: Sequence[tuple[int, str]]) -> Iterator[str]:
+    """Why jobs wait: number and words of a message to the jobs that it is about, and messages about none."""
+    yield f'{_HEAD}<message  xmlns:xsd="{_MESSAGES}">\n  <element>\n    <SME_message_list>\n'
+    for (number, words), jobs in by_message.items():
+        yield "      <element>\n        <MES_job_number_list>\n"
+        for job in jobs:
+            yield f"          <ulong_sublist>\n{element('ULNG_value', job, 6)}          </ulong_sublist>\n"
+        yield "        </MES_job_number_list>\n"
+        yield element("MES_message_number", number, 4) + element("MES_message", words, 4) + "      </element>\n"
+    yield "    </SME_message_list>\n    <SME_global_message_list>\n"
+    for number, words in of_run:
+        yield "      <element>\n"
+        yield element("MES_message_number", number, 4)
+        yield element("MES_message", words, 4).replace('"', "&quot;") + "      </element>\n"
+    yield "    </SME_global_message_list>\n  </element>\n</message>\n"
 
 
 def unknown(identifiers: Iterable[str]) -> str:

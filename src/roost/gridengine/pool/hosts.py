@@ -75,7 +75,9 @@ def global_loads(ads: Iterable[ClassAd], complexes: Iterable[str]) -> dict[str, 
 def _measured(ad: ClassAd) -> dict[str, str]:
     load, processors = _number(ad, "TotalLoadAvg"), _number(ad, "DetectedCpus")
     memory_mb, swap_kb = _number(ad, "DetectedMemory"), _number(ad, "TotalVirtualMemory")
-    found: dict[str, str] = {"arch": _architecture(ad)}
+    system, machine = ad.get("OpSys"), ad.get("Arch")
+    named = isinstance(system, str) and isinstance(machine, str)
+    found: dict[str, str] = {"arch": architecture(str(system), str(machine)) if named else ""}
     if processors:
         found["num_proc"] = f"{processors:.0f}"
     if load is not None:
@@ -90,9 +92,9 @@ def _measured(ad: ClassAd) -> dict[str, str]:
     return found
 
 
-def _architecture(ad: ClassAd) -> str:
-    system, machine = ad.get("OpSys"), ad.get("Arch")
-    if not isinstance(system, str) or not isinstance(machine, str):
+def architecture(system: str, machine: str) -> str:
+    """What Grid Engine calls an architecture, ``lx-amd64``, by OpSys and Arch; "" where there are none."""
+    if not system or not machine:
         return ""
     return f"{_SYSTEMS.get(system.upper(), system.lower())}-{_ARCHITECTURES.get(machine.upper(), machine.lower())}"
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from roost.base.records import dataclass
+from roost.base.records import dataclass, replace
 from roost.gridengine.instances import QueueInstance
 from roost.gridengine.objects.complex import Complex
 from roost.gridengine.objects.host import GLOBAL
@@ -16,9 +16,19 @@ from roost.gridengine.pool.suspensions import Suspensions
 from roost.gridengine.scheduling import HostReport, run
 from roost.gridengine.scheduling.ledger import ALWAYS, Ledger, exclusive_names, needs_of
 from roost.gridengine.scheduling.loads import Loads
+from roost.gridengine.scheduling.snapshot import Snapshot as CellSnapshot
+from roost.gridengine.scheduling.states import States
 from roost.model.cell_reservations import AdvanceReservation
 from roost.negotiator.snapshot import Snapshot
 from roost.negotiator.timing import at_once
+
+
+class Offer(NamedTuple):
+    """What a host or a queue instance has of a resource now, with the fields of `wire.requests.central.HostOffer`."""
+
+    name: str
+    source: str
+    value: float | str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,12 +49,21 @@ class InstanceRow:
     reasons: tuple[str, ...]
     #: slots that advance reservations have now
     reserved: int = 0
+    #: ``np_load_avg``
+    load_per_processor: float | None = None
+    #: what it has of each resource
+    offers: tuple[Offer, ...] = ()
+    #: what has led to the states a, A, c and E: the letter, a blank and the words of `qstat -explain`
+    explained: tuple[str, ...] = ()
 
 
 def instance_rows(
-    active: ActiveCell, snapshot: Snapshot, suspensions: Suspensions | None = None
+    active: ActiveCell, snapshot: Snapshot, suspensions: Suspensions | None = None, *, details: bool = False
 ) -> tuple[InstanceRow, ...]:
-    """All instances, in the order of queues and their hosts; raise `NotScheduled` as a run does."""
+    """All instances, in the order of queues and their hosts; raise `NotScheduled` as a run does.
+
+    `details`: with what they have and what explains their states.
+    """
     found = at_once(pool_hosts(snapshot, Hosts(active.cell, active.instances)))
     told = cell_snapshot(active, snapshot, found, suspensions or Suspensions())
     plan = run(told)
@@ -57,10 +76,39 @@ def instance_rows(
     for reason in plan.dropped:
         if reason.values:
             why.setdefault(str(reason.values[0]), []).append(reason.sentence())
-    return tuple(
+    rows = (
         _row(one, told.reports.get(one.host), used.get(one.name, 0), plan.states.get(one.name, ""), why, reserved)
         for one in told.instances
     )
+    return tuple(_detailed(active, told, tuple(rows)) if details else rows)
+
+
+def _detailed(active: ActiveCell, told: CellSnapshot, rows: tuple[InstanceRow, ...]) -> Iterator[InstanceRow]:
+    """Rows with offers, and with what explains states."""
+    ledger, loads = _booked(active, told)
+    states = States(told, loads, ledger)
+    for one, row in zip(told.instances, rows, strict=True):
+        places = [("h", one.host), ("g", GLOBAL), ("q", one.name)]
+        offers = (_offer(ledger, places, each) for each in active.cell.complexes.values())
+        explained = [*states.alarms(one), *(("c", str(each)) for each in one.ambiguous)]
+        if one.name in active.errors:
+            explained.append(("E", active.errors[one.name]))
+        names = (("qname", one.name.partition("@")[0]), ("hostname", one.host))
+        own = (Offer(name, "qf", text) for name, text in names if name in active.cell.complexes)
+        yield replace(
+            row,
+            offers=(*own, *(each for each in offers if each is not None)),
+            explained=tuple(f"{letter} {words}" for letter, words in explained),
+        )
+
+
+def _booked(active: ActiveCell, told: CellSnapshot) -> tuple[Ledger, Loads]:
+    """The accounts with what runs booked, and the load values."""
+    loads = Loads(told)
+    ledger, complexes = Ledger(told, loads), active.cell.complexes
+    for task in told.running:
+        ledger.book(task.grants, needs_of(task.request, complexes), exclusive_names(task.request, complexes))
+    return ledger, loads
 
 
 def _row(
@@ -79,6 +127,7 @@ def _row(
         used=used,
         total=one.settings.slots,
         load=float(values["load_avg"]) if "load_avg" in values else None,
+        load_per_processor=float(values["np_load_avg"]) if "np_load_avg" in values else None,
         architecture=values.get("arch", ""),
         states=states,
         reasons=tuple(reasons),
@@ -121,14 +170,6 @@ def reservation_rows(
     )
 
 
-class Offer(NamedTuple):
-    """What a host has of a resource now; the fields are those of `roost.wire.requests.central.HostOffer`."""
-
-    name: str
-    source: str
-    value: float | str
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HostRow:
     """An execution host, or `global`."""
@@ -143,16 +184,14 @@ def host_rows(active: ActiveCell, snapshot: Snapshot, suspensions: Suspensions |
     """`global` and all hosts of the cell, by name."""
     found = at_once(pool_hosts(snapshot, Hosts(active.cell, active.instances)))
     told = cell_snapshot(active, snapshot, found, suspensions or Suspensions())
-    loads = Loads(told)
-    ledger = Ledger(told, loads)
+    ledger, _ = _booked(active, told)
     complexes = active.cell.complexes
-    for task in told.running:
-        ledger.book(task.grants, needs_of(task.request, complexes), exclusive_names(task.request, complexes))
     names = sorted({*active.cell.hosts, *(one.host for one in active.instances)} - {GLOBAL})
     rows = []
     for name in (GLOBAL, *names):
         report = told.reports.get(name)
-        offers = (_offer(ledger, name, each) for each in complexes.values())
+        places = [("g", GLOBAL)] if name == GLOBAL else [("h", name), ("g", GLOBAL)]
+        offers = (_offer(ledger, places, each) for each in complexes.values())
         rows.append(
             HostRow(
                 name=name,
@@ -163,12 +202,12 @@ def host_rows(active: ActiveCell, snapshot: Snapshot, suspensions: Suspensions |
     return tuple(rows)
 
 
-def _offer(ledger: Ledger, host: str, definition: Complex) -> Offer | None:
-    """What counts of a resource on a host: that of the host or of the cell, whichever leaves less."""
+def _offer(ledger: Ledger, places: Sequence[tuple[str, str]], definition: Complex) -> Offer | None:
+    """What counts of a resource at places that have it, each after its letter: that which leaves least."""
     found = [
         Offer(definition.name, letter + source, value)
-        for letter, place in (("h", host), ("g", GLOBAL))
-        if (letter == "g" or place != GLOBAL) and place in ledger.configured
+        for letter, place in places
+        if place in ledger.configured
         for source, value in _values(ledger, place, definition)
     ]
     if not found:

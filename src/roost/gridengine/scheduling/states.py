@@ -258,6 +258,26 @@ class States:
                 return found
         return None
 
+    def alarms(self, instance: QueueInstance) -> Iterator[tuple[str, str]]:
+        """All thresholds that an instance exceeds, as `qstat -explain` tells them, each after its letter, a or A."""
+        settings = instance.settings
+        for letter, kind, pairs, adjusted in (
+            ("a", "load", settings.load_thresholds, True),
+            ("A", "suspend", settings.suspend_thresholds, False),
+        ):
+            for threshold in self._thresholds(pairs):
+                (name, text), definition, _ = threshold
+                if self._exceeded(instance, threshold, adjusted) is None:
+                    continue
+                found = None if definition is None else self._measured(instance, definition, adjusted)
+                if definition is None or found is None:
+                    yield letter, f'error: no value for "{name}"'
+                    continue
+                value, place = found
+                source = "h" if place == instance.host else "g" if place == GLOBAL else "q"
+                source += "c" if definition.is_consumable else "f" if place == instance.name else "l"
+                yield letter, f"alarm {source}:{name}={amount(definition, value)} {kind}-threshold={text}"
+
     def _thresholds(self, pairs: tuple[Pair, ...]) -> tuple[_Threshold, ...]:
         found = self._read.get(pairs)
         if found is None:

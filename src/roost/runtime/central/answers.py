@@ -118,9 +118,9 @@ class CentralAnswers(RequestAnswers):
             case central.ExplainSlot():
                 trail = None if daemon.last is None else daemon.last.trail
                 return None if trail is None else _bounded(trail.about_slot, request.slot)
-            case central.QueueInstances():
+            case central.QueueInstances(details=details):
                 await daemon.deciding.over()
-                return await daemon.cell.queue_instances()
+                return await daemon.cell.queue_instances(details=details)
             case central.CellHosts():
                 await daemon.deciding.over()
                 return await daemon.cell.hosts()

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 import time
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Protocol
@@ -67,6 +68,7 @@ if TYPE_CHECKING:
     from roost.gridengine.cell import Cell
     from roost.gridengine.pool.cycle import ActiveCell
     from roost.gridengine.pool.suspensions import Suspensions
+    from roost.gridengine.pool.view import Offer
     from roost.negotiator.timing import CycleTimer
     from roost.runtime.bus.client import Bus
     from roost.runtime.central.bookings import Bookings
@@ -422,12 +424,12 @@ class PoolCell:
             CellHost(
                 name=row.name,
                 reported=dict(row.reported),
-                offers=tuple(HostOffer(**each._asdict()) for each in row.offers),
+                offers=tuple(map(_offered, row.offers)),
             )
             for row in host_rows(active, self._with_held(self._daemon.snapshot()), self.suspensions)
         ]
 
-    async def queue_instances(self) -> list[QueueInstance]:
+    async def queue_instances(self, *, details: bool = False) -> list[QueueInstance]:
         """The queue instances of the cell; none in a pool without one. Raises BadRequest if it does not come."""
         active = await self._arrived()
         if active is None:
@@ -436,7 +438,8 @@ class PoolCell:
         from roost.gridengine.scheduling import NotScheduled
 
         try:
-            rows = instance_rows(active, self._with_held(self._daemon.snapshot()), self.suspensions)
+            snapshot = self._with_held(self._daemon.snapshot())
+            rows = instance_rows(active, snapshot, self.suspensions, details=details)
         except NotScheduled as refusal:
             raise BadRequest(str(refusal)) from None
         return [
@@ -446,10 +449,13 @@ class PoolCell:
                 used=row.used,
                 total=row.total,
                 load=row.load,
+                load_per_processor=row.load_per_processor,
                 architecture=row.architecture,
                 states=row.states,
                 reasons=row.reasons,
                 reserved=row.reserved,
+                offers=tuple(map(_offered, row.offers)),
+                explained=row.explained,
             )
             for row in rows
         ]
@@ -610,3 +616,9 @@ def _active(rows: list[CellFile]) -> ActiveCell:
     from roost.gridengine.pool.cycle import ActiveCell
 
     return ActiveCell.of(rows[0].revision, read_cell({row.name: row.text for row in rows}))
+
+
+def _offered(offer: Offer) -> HostOffer:
+    """As it travels: JSON has no infinite numbers."""
+    value = "infinity" if offer.value == math.inf else offer.value
+    return HostOffer(name=offer.name, source=offer.source, value=value)

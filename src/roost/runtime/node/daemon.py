@@ -35,6 +35,7 @@ from roost.runtime.audit_sender import AuditSender
 from roost.runtime.bus.client import Carrier
 from roost.runtime.bus.lanes import Lanes
 from roost.runtime.causes import bracketed, cause_id
+from roost.runtime.cell_root import let_users_to, write_root
 from roost.runtime.daemon_ads import REFRESH_S, master_ad
 from roost.runtime.files.deputies import Deputies
 from roost.runtime.node.answers import NodeAnswers
@@ -125,6 +126,7 @@ class NodeDaemon:
         self.queue_requests = QueueRequests(self)
         self.slave_tasks = SlaveTasks(self)
         self.sessions = Sessions(context.home.run / "sessions")
+        self._has_cell_root = False
         self.door = TaskDoor(self)
         self.lanes = Lanes(bus, NodeAnswers(self).on_ask)
         self._poll_now = asyncio.Event()
@@ -285,6 +287,18 @@ class NodeDaemon:
         """Where jobs are started. Raises NurseryFailed."""
         base = self.config.get("BASE_CGROUP", subsys="STARTER") or ""
         return await Nursery.start(self.context.home.run / "nursery", base=base)
+
+    def need_cell_root(self) -> None:
+        """Jobs of a cell run here: have Grid Engine's commands where their programs look for them."""
+        if self._has_cell_root:
+            return
+        self._has_cell_root = True
+        try:
+            write_root(self.context.home)
+            if can_switch_user():
+                let_users_to(self.context.home)
+        except OSError as problem:
+            _log.warning("jobs find no commands in SGE_ROOT: cannot write %s: %s", problem.filename, problem.strerror)
 
     async def _limit_memory(self) -> None:
         """Have the memory of jobs limited if CGROUP_MEMORY_LIMIT_POLICY asks for it, or say why it is not."""

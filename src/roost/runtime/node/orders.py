@@ -81,6 +81,9 @@ class OrdersDaemon(Protocol):
     def spawn(self, work: Coroutine[Any, Any, Any], name: str | None = None) -> asyncio.Task[Any]:
         """Have something done beside; the daemon ends after it."""
 
+    def need_cell_root(self) -> None:
+        """Jobs of a cell run here: have Grid Engine's commands where their programs look for them."""
+
     def carry_out(self, outs: Outs | None) -> None:
         """Do what the machine's core orders."""
 
@@ -286,6 +289,8 @@ class NodeOrders:
         daemon = self._daemon
         assert daemon.nursery is not None
         execute = daemon.scratch.of(slot.plan.id.number)
+        if starter.state.launch.context is not None:
+            daemon.need_cell_root()
         return Surroundings(
             home=daemon.context.home,
             nursery=daemon.nursery,

@@ -153,6 +153,22 @@ class ExplainSlot(Request[SlotInCycle | None]):
     slot: str
 
 
+class HostOffer(Struct):
+    """What a host or a queue instance of the cell has of a resource now."""
+
+    name: str
+    #: Where it comes from, as `qhost -F` shows it: q, h or g for the instance, the host or the
+    #: whole cell; l, f or c for a load value, a configured value or what is left of a consumable.
+    source: str
+    #: "infinity" for an infinite number.
+    value: float | str
+
+    @property
+    def amount(self) -> float | str:
+        """The value with infinity as a number."""
+        return float("inf") if self.value == "infinity" else self.value
+
+
 class QueueInstance(Struct):
     """A queue instance of the pool's Grid Engine cell, as `qstat -f` lists it."""
 
@@ -170,20 +186,17 @@ class QueueInstance(Struct):
     reasons: tuple[str, ...] = ()
     #: Slots that advance reservations have now.
     reserved: int = 0
+    #: ``np_load_avg``; None if its host does not report it.
+    load_per_processor: float | None = None
+    #: With `details`: what it has, and what has led to its states a, A, c and E: the letter, a blank and the words.
+    offers: tuple[HostOffer, ...] = ()
+    explained: tuple[str, ...] = ()
 
 
 class QueueInstances(Request[list[QueueInstance]]):
     """The queue instances of the pool's Grid Engine cell; no rows if the pool has none."""
 
-
-class HostOffer(Struct):
-    """What a host of the cell has of a resource now."""
-
-    name: str
-    #: Where it comes from, as `qhost -F` shows it: h or g for the host or the whole cell; l, f or c for a load value, a
-    #: configured value or what is left of a consumable.
-    source: str
-    value: float | str
+    details: bool = False
 
 
 class CellHost(Struct):

@@ -28,7 +28,7 @@ from roost.runtime.files.deputy.hands import OWN, Hands
 from roost.runtime.files.input_files import STDERR, STDOUT, initial_directory, program_name, standard_input
 from roost.runtime.node.cell_program import SCRIPT_FILE, cell_program, is_cell_job, script_of
 from roost.runtime.processes.accounts import Account, own_account
-from roost.starter.queue_environment import PATH
+from roost.starter.queue_environment import cell_path
 
 #: The host file of a parallel job.
 HOSTFILE: Final = ".pe_hostfile"
@@ -92,7 +92,7 @@ def job_environment(job_ad: ClassAd, place: JobPlace) -> dict[str, str]:
     if not is_cell_job(job_ad):
         environment["BATCH_SYSTEM"] = "HTCondor"
     if place.tmpdir is not None and environment["PATH"] == os.defpath:
-        environment["PATH"] = f"{place.tmpdir}:{PATH}"
+        environment["PATH"] = cell_path(place.tmpdir, place.queue or {})
     environment.update(place.submitted or {})
     environment.update(environment_of(job_ad))
     environment.update({name: str(max(1, place.cpus)) for name in threads if not environment.get(name)})

@@ -14,6 +14,7 @@ from roost.config import ConfigError
 from roost.model.cell_requests import CHECKPOINTED, Interaction
 from roost.model.command_line import environment_from_submit
 from roost.model.starter import StarterHold
+from roost.runtime.cell_root import root_environment
 from roost.runtime.node.cell_program import SCRIPT_FILE, interaction_of, is_cell_job, method_environment, script_of
 from roost.runtime.node.runs.job_environment import (
     HOSTFILE,
@@ -151,6 +152,7 @@ def with_queue(runner: Runner, job_ad: ClassAd, place: JobPlace, program: Progra
     if context is None:
         return place
     told = queue_environment(job_ad, context, script_values(runner, job_ad, program))
+    told |= root_environment(runner.around.home) | {"SGE_JOB_SPOOL_DIR": str(place.sandbox)}
     if program is not None:
         told["JOB_SCRIPT"] = _script_name(job_ad, place, program)
     if context.parallel is not None:

@@ -17,19 +17,21 @@ from roost.base.records import dataclass
 from roost.classad import ClassAd
 from roost.config import Config
 from roost.model.queue_context import QueueContext
+from roost.runtime.cell_root import root_environment
 from roost.runtime.files.input_files import initial_directory
+from roost.runtime.home import Home
 from roost.runtime.node.runs.job_environment import account_environment, lent_environment
 from roost.runtime.node.runs.job_order import given_environment, niceness_in, rlimits
 from roost.runtime.node.tasks.job_tasks import DOOR
 from roost.runtime.processes.accounts import Account, own_account
 from roost.runtime.processes.memory_control import memory_limit
 from roost.runtime.processes.spawn_order import RelayOrder, SpawnOrder
-from roost.starter.queue_environment import PATH, queue_environment, submission_environment
+from roost.starter.queue_environment import cell_path, queue_environment, submission_environment
 from roost.wire.messages import BeginTask
 
 #: What a task is told of the process that asked for it.
 TOLD: Final = ("SGE_STDIN_PATH", "SGE_STDOUT_PATH", "SGE_STDERR_PATH", "SGE_O_HOST", "SGE_O_PATH", "SGE_O_HOME",
-               "SGE_O_SHELL", "SGE_ROOT", "SGE_CELL")  # fmt: skip
+               "SGE_O_SHELL")  # fmt: skip
 _NAME: Final = "petask"
 _SCRIPT: Final = "QRSH"
 
@@ -45,6 +47,8 @@ class TaskWork:
     account: Account | None
     tmpdir: Path
     sandbox: Path
+    #: The state directory of this machine.
+    home: Home
 
 
 def task_environment(work: TaskWork, message: BeginTask) -> dict[str, str]:
@@ -57,7 +61,7 @@ def task_environment(work: TaskWork, message: BeginTask) -> dict[str, str]:
     environment.update(given_environment(config))
     environment.update(account_environment(work.account or own_account()))
     if environment["PATH"] == os.defpath:
-        environment["PATH"] = f"{work.tmpdir}:{PATH}"
+        environment["PATH"] = cell_path(work.tmpdir, root_environment(work.home))
     environment.update(submission_environment(work.job_ad))
     environment.update({name: message.told[name] for name in TOLD if name in message.told})
     environment.update(message.exported)
@@ -72,7 +76,8 @@ def _said(work: TaskWork, told: Mapping[str, str]) -> dict[str, str]:
     }
     values = {"job_id": str(work.job_ad.eval("ClusterId")), "job_name": _NAME, **paths}
     directories = dict.fromkeys(("TMPDIR", "TMP", "TEMP"), str(work.tmpdir))
-    return {**queue_environment(work.job_ad, work.queue, values), "JOB_SCRIPT": _SCRIPT, **directories}
+    told = queue_environment(work.job_ad, work.queue, values)
+    return {**told, **root_environment(work.home), "JOB_SCRIPT": _SCRIPT, **directories}
 
 
 def task_program(work: TaskWork, message: BeginTask) -> tuple[Path, tuple[str, ...]]:

@@ -69,6 +69,9 @@ class TasksDaemon(Protocol):
     def spawn(self, work: Coroutine[Any, Any, Any], name: str | None = None) -> asyncio.Task[Any]:
         """Have something done beside; the daemon ends after it."""
 
+    def need_cell_root(self) -> None:
+        """Jobs of a cell run here: have Grid Engine's commands where their programs look for them."""
+
 
 class SlaveTasks:
     """The tasks of one machine."""
@@ -247,6 +250,7 @@ class SlaveTasks:
         try:
             daemon.state.keep_claim(slot, daemon.machine)
             task.keep()
+            daemon.need_cell_root()
             task.streams.make()
             work = TaskWork(
                 job_ad=job_ad,
@@ -256,6 +260,7 @@ class SlaveTasks:
                 account=site.account,
                 tmpdir=site.tmpdir,
                 sandbox=Path(site.kept.sandbox),
+                home=daemon.context.home,
             )
             order = task_order(
                 work,

@@ -1,0 +1,10 @@
+"""The names of Grid Engine's commands that Roost has."""
+
+from __future__ import annotations
+
+from typing import Final
+
+NAMES: Final = (
+    "qsub", "qstat", "qdel", "qhold", "qrls", "qmod", "qhost", "qselect", "qconf", "qacct", "qalter", "qresub",
+    "qquota", "qrsh", "qlogin", "qsh", "qrsub", "qrstat", "qrdel",
+)  # fmt: skip
