@@ -17,7 +17,10 @@ HOUR = UsageRules(halflives={"cpu": 3600.0, "mem": math.inf, "io": 0.0})
 def test_sums_halve_with_their_half_life_and_totals_stay() -> None:
     used = Used(at=0.0, recent={}, total={}).charged({"cpu": 8.0, "mem": 4.0, "io": 2.0}, HOUR, 0.0)
     later = used.settled(HOUR, 7200.0)
-    assert later.recent == {"cpu": 2.0, "mem": 4.0, "io": 0.0}
+    # With a half-life of 0 it counts until the run is over.
+    assert later.recent == {"cpu": 2.0, "mem": 4.0, "io": 2.0}
+    assert later.released({"cpu": 8.0, "io": 1.5}, HOUR).recent == {"cpu": 2.0, "mem": 4.0, "io": 0.5}
+    assert later.released({"io": 9.0}, HOUR).recent["io"] == 0.0
     assert later.total == {"cpu": 8.0, "mem": 4.0, "io": 2.0}
     # A clock that was set back takes nothing away, and gives nothing back.
     assert later.settled(HOUR, 3600.0) == later
@@ -42,6 +45,18 @@ def test_other_rules_count_from_then_on() -> None:
     assert accounts.by_owner[ANN].settled(accounts.rules, 1e9).recent["cpu"] == 4.0
     before = accounts.serial
     assert not accounts.use(accounts.rules, 4000.0) and accounts.serial == before
+
+
+def test_what_was_used_is_forgotten_once_only_runs_count_that_go_on() -> None:
+    accounts = Accounts(rules=HOUR)
+    accounts.charge(ANN, {"cpu": 8.0}, 0.0)
+    assert accounts.release(ANN, {"cpu": 8.0}) is None
+    assert accounts.use(UsageRules(halflives={"cpu": 0.0}), 0.0)
+    assert accounts.by_owner[ANN].recent["cpu"] == 0.0
+    accounts.charge(ANN, {"cpu": 3.0}, 10.0)
+    accounts.charge(ANN, {"cpu": 4.0}, 20.0)
+    found = accounts.release(ANN, {"cpu": 4.0})
+    assert found is not None and (found.recent["cpu"], found.total["cpu"]) == (3.0, 15.0)
 
 
 def test_the_share_tree_does_not_see_departments() -> None:

@@ -9,6 +9,7 @@ import pytest
 
 from roost.classad import ClassAd
 from roost.model.cell_accounting import AccountingRecord, TaskUse
+from roost.model.cell_usage import UsageRules
 from roost.schedd import changes as ch
 from roost.schedd import effects as ef
 from roost.schedd import events as ev
@@ -40,6 +41,19 @@ def test_a_run_that_ended_has_its_use_and_status_once() -> None:
         cpu_s=4.0, mem=1.5, maxvmem=3072.0, category="-l h=a",
     )  # fmt: skip
     assert records(queue, end) == []
+
+
+def test_what_was_reserved_counts_where_the_cell_wants_that() -> None:
+    queue = queue_of_a_cell()
+    queue.feed(ev.UsageRuled(rules=UsageRules(accounts_reserved=True)))
+    # As Grid Engine 8.1.9 counts: 4 s of 2 slots, each with h_vmem=512M.
+    job = begun(queue, queue.submit(source(1)))
+    end = ev.RunEnded(
+        node="a", claim_id=job.claim_id, run=job.run, at=queue.now + 4, ending="exit", started=True, exit_code=0,
+        attributes=said(0.007, 0.0),
+    )  # fmt: skip
+    (record,) = records(queue, end)
+    assert (record.cpu_s, record.mem, record.maxvmem) == (8.0, 4.0, 2.0**30)
 
 
 def test_a_run_whose_program_was_not_started_has_no_times() -> None:

@@ -140,6 +140,16 @@ def test_another_half_life_is_kept_with_what_has_decayed_by_the_old_one() -> Non
     assert queue.disk.usage[ANN].total["cpu"] == 8.0
 
 
+def test_with_a_half_life_of_nothing_only_runs_count_that_go_on() -> None:
+    queue = queue_of_a_cell()
+    queue.feed(ev.UsageRuled(rules=UsageRules(halflives={"cpu": 0.0})))
+    queue.end(begun(queue, queue.submit(source(1))), attributes=said(8.0))
+    assert (queue.disk.usage[ANN].recent["cpu"], queue.disk.usage[ANN].total["cpu"]) == (0.0, 8.0)
+    measured(queue, begun(queue, queue.submit(source(1))), 5.0)
+    queue.now += 1000
+    assert queue.disk.usage[ANN].settled(UsageRules(halflives={"cpu": 0.0}), queue.now).recent["cpu"] == 5.0
+
+
 def test_what_is_used_on_a_host_is_scaled_by_it() -> None:
     queue = queue_of_a_cell()
     job = begun(queue, queue.submit(source(1)), Scaling="cpu=2.0,io=3")

@@ -68,7 +68,7 @@ USER: Final = {"delete_time": Idle("users are in the list until somebody deletes
 #: Attributes that are lists of parameters, to the names that count, folded; any other parameter has no effect.
 PARAMETERS: Final = {
     "qmaster_params": ("forbid_reschedule", "forbid_apperror", "jsv_timeout", "jsv_threshold"),
-    "execd_params": ("sharetree_reserved_usage", "notify_susp", "notify_kill"),
+    "execd_params": ("sharetree_reserved_usage", "acct_reserved_usage", "notify_susp", "notify_kill"),
     "reporting_params": ("accounting", "flush_time", "accounting_flush_time"),
     "params": ("duration_offset",),
 }

@@ -37,20 +37,22 @@ class Owner(NamedTuple):
 class UsageRules:
     """What the scheduler configuration says of usage."""
 
-    #: Time in which a sum halves, s, by name; infinite for never, 0 for at once.
+    #: Time in which a sum halves, s, by name; infinite for never, 0 for as soon as a run is over.
     halflives: Mapping[str, float] = field(default_factory=dict)
     #: By name; they count in proportion.
     weights: Mapping[str, float] = field(default_factory=dict)
     #: What was reserved counts in place of what was measured (SHARETREE_RESERVED_USAGE).
     reserved: bool = False
+    #: So it does in accounting (ACCT_RESERVED_USAGE).
+    accounts_reserved: bool = False
 
     def kept(self, name: str, elapsed_s: float) -> float:
         """What is left of 1 after so long."""
         halflife = self.halflives.get(name, math.inf)
         if elapsed_s <= 0 or math.isinf(halflife):
             return 1.0
-        # Halves of a half-life of 0: nothing.
-        return 0.5 ** min(elapsed_s / halflife, 2000.0) if halflife else 0.0
+        # With a half-life of 0 only what jobs use that run counts: the end of a run takes its use away (`released`).
+        return 0.5 ** min(elapsed_s / halflife, 2000.0) if halflife else 1.0
 
     def weighted(self, amounts: Amounts) -> float:
         """One figure for all that was used."""
@@ -80,6 +82,12 @@ class Used:
         before = self.settled(rules, now)
         return Used(at=before.at, recent=added(before.recent, amounts), total=added(before.total, amounts))
 
+    def released(self, amounts: Amounts, rules: UsageRules) -> Used:
+        """The account without what a run has used that is over, as far as that is to be forgotten then."""
+        gone = {name: amounts.get(name, 0.0) for name in NAMES if rules.halflives.get(name) == 0}
+        recent = {name: max(0.0, amount - gone.get(name, 0.0)) for name, amount in self.recent.items()}
+        return Used(at=self.at, recent=recent, total=self.total)
+
 
 def added(first: Amounts, second: Amounts) -> dict[str, float]:
     """The sums of two."""
@@ -102,6 +110,16 @@ class Accounts:
         self.serial += 1
         return found
 
+    def release(self, owner: Owner, amounts: Amounts) -> Used | None:
+        """A run is over that its account was charged with; None if that changes nothing."""
+        before = self.by_owner.get(owner)
+        found = None if before is None else before.released(amounts, self.rules)
+        if found is None or found == before:
+            return None
+        self.by_owner[owner] = found
+        self.serial += 1
+        return found
+
     def use(self, rules: UsageRules, now: float) -> bool:
         """Go by other rules from now on; whether accounts have changed by that."""
         if rules == self.rules:
@@ -109,7 +127,9 @@ class Accounts:
         changed = rules.halflives != self.rules.halflives
         if changed:
             # What has decayed so far has done so by the rules of then.
-            self.by_owner = {owner: used.settled(self.rules, now) for owner, used in self.by_owner.items()}
+            settled = {owner: used.settled(self.rules, now) for owner, used in self.by_owner.items()}
+            # What runs have used that are over is forgotten where only those count that run.
+            self.by_owner = {owner: used.released(used.recent, rules) for owner, used in settled.items()}
         self.rules = rules
         self.serial += 1
         return changed

@@ -31,13 +31,17 @@ from roost.schedd.events import RunEnded
 from roost.schedd.work import Work
 
 _SIGKILL = 9
+_GIB = 2**30
 _KIB = 1024
 #: Of what getrusage(2) tells, the size of a process.
 _LARGEST = "ru_maxrss"
 
 
-def account_end(work: Work, job: Job, event: RunEnded) -> None:
-    """The machine reports the end of the present run; the job has taken over what it says."""
+def account_end(work: Work, job: Job, event: RunEnded, *, reserved: bool = False) -> None:
+    """The machine reports the end of the present run; the job has taken over what it says.
+
+    `reserved`: what was reserved counts in place of what was used (ACCT_RESERVED_USAGE).
+    """
     record = _begun(job)
     if record is None:
         return
@@ -53,7 +57,15 @@ def account_end(work: Work, job: Job, event: RunEnded) -> None:
         record = _summed(record, event.tasks)
     else:
         work.changes += [AddAccounting(record=_of_task(record, use)) for use in event.tasks]
+    if reserved and isinstance(task, ClassAd):
+        record = _of_reserved(record, _number(task, "Memory"))
     work.changes.append(AddAccounting(record=record))
+
+
+def _of_reserved(record: AccountingRecord, memory: float) -> AccountingRecord:
+    """Wall clock time of all slots, and the memory limit of each slot, bytes, for as long."""
+    slots_s = float(record.wallclock_s * record.slots)
+    return replace(record, cpu_s=slots_s, mem=slots_s * memory / _GIB, maxvmem=memory * record.slots)
 
 
 def with_tasks(event: RunEnded) -> RunEnded:
@@ -135,12 +147,16 @@ def account_lost(work: Work, job: Job) -> None:
         work.changes.append(AddAccounting(record=replace(record, submitted=0, failed=RESCHEDULED)))
 
 
-def account_deleted(work: Work, job: Job) -> None:
+def account_deleted(work: Work, job: Job, *, reserved: bool = False) -> None:
     """The job is deleted at once; what it has used is what was last said of it."""
     record = _begun(job)
     if record is not None:
         record = replace(record, failed=SIGNALLED, exit_status=128 + _SIGKILL)
-        work.changes.append(AddAccounting(record=_used(record, job, job.ad, int(work.now))))
+        record = _used(record, job, job.ad, int(work.now))
+        task = job.ad.get(cell.TASK)
+        if reserved and isinstance(task, ClassAd):
+            record = _of_reserved(record, _number(task, "Memory"))
+        work.changes.append(AddAccounting(record=record))
 
 
 def _begun(job: Job) -> AccountingRecord | None:

@@ -22,6 +22,7 @@ from roost.schedd import array_holds
 from roost.schedd.admission import JOB_CHARS_MAX, size_of
 from roost.schedd.book import BINDING, GROUPS, NAME_CHARS_MAX, Book, Cluster, Following, Job, not_plain, submitter_of
 from roost.schedd.cell_accounting import account_deleted
+from roost.schedd.cell_usage import forget_run
 from roost.schedd.claim_table import ClaimTable
 from roost.schedd.crontab import KEYS
 from roost.schedd.decisions import Ruling
@@ -111,7 +112,8 @@ def _one(work: Work, claim_table: ClaimTable, job: Job, event: Acted) -> str:
             if job.status is not JobStatus.REMOVED:
                 remove(work, job, On.REMOVE_COMMAND, event.reason or f"via roost rm -x (by user {event.user})")
             _end_run(work, claim_table, job, "remove", VacateCode.JOB_REMOVED, "removed", hard=True)
-            account_deleted(work, job)
+            account_deleted(work, job, reserved=claim_table.usage.rules.accounts_reserved)
+            forget_run(work, claim_table, job, job.run)
             claim_table.let_go(job)
             job.claim_id = job.run = ""
             leave_removed(work, job, stays=False)

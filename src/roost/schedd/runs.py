@@ -23,7 +23,7 @@ from roost.schedd.admission import too_large
 from roost.schedd.book import Job
 from roost.schedd.cell_accounting import account_end, account_lost, with_tasks
 from roost.schedd.cell_errors import note_error
-from roost.schedd.cell_usage import charge
+from roost.schedd.cell_usage import charge, forget_run
 from roost.schedd.claim_table import ClaimTable
 from roost.schedd.claim_transitions import ClaimOn, move_claim
 from roost.schedd.claims import Gang, HeldClaim, Stage
@@ -496,7 +496,8 @@ def _job_ended(work: Work, claim_table: ClaimTable, job: Job, event: RunEnded) -
         count_suspension(work, job, int(event.at))
     count_checkpoints(work, job, event.checkpoints, event.at)
     charge(work, claim_table, job, event.run, event.at, event.attributes)
-    account_end(work, job, of_job)
+    forget_run(work, claim_table, job, event.run)
+    account_end(work, job, of_job, reserved=claim_table.usage.rules.accounts_reserved)
     note_error(work, claim_table, job, event)
     if event.attributes.get("CellFailed") == LIMIT_EXCEEDED:
         work.log(job, log.Generic(text=f"Job was killed: {job.text('cellfailedreason')}"))
@@ -612,6 +613,8 @@ def claim_lost(work: Work, claim_table: ClaimTable, event: ClaimLost) -> None:
     began = job.ad.cell("jobcurrentstartexecutingdate") is not MISSING
     if began:
         account_lost(work, job)
+    if was_running:
+        forget_run(work, claim_table, job, job.run)
     _run_over(work, job)
     if not was_running:
         back_to_idle(work, job)

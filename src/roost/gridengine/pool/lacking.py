@@ -8,7 +8,7 @@ from typing import Final
 from roost.gridengine.cell import Cell
 from roost.gridengine.objects.parallel import ParallelEnvironment
 from roost.gridengine.objects.scheduler import SchedulerConfiguration
-from roost.gridengine.pool.usage import decays, needs_usage
+from roost.gridengine.pool.usage import needs_usage
 from roost.gridengine.without_effect import idle
 from roost.model.cell_usage import NAMES
 
@@ -35,9 +35,6 @@ def _of_usage(scheduler: SchedulerConfiguration) -> Iterator[str]:
     """What counts in usage and is not measured, or not as Grid Engine does."""
     if any(one.name not in _MEASURED and one.number for one in scheduler.usage_weight_list):
         yield "usage_weight_list other than cpu, mem and io"
-    if 0.0 in decays(scheduler).values():
-        # Grid Engine counts what jobs use that run.
-        yield "halflife_decay_list of -1"
 
 
 def lacking_of(environment: ParallelEnvironment) -> Iterator[str]:

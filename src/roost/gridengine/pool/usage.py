@@ -1,7 +1,7 @@
 """What a cell says of usage, as the pool's queue keeps it and its scheduling run needs it.
 
-`halflife_decay_list` gives minutes by name: 0 is never, and -1 forgets at once what was used. Names that it leaves out
-have `halftime`, which is in hours.
+`halflife_decay_list` gives minutes by name: 0 is never, and -1 counts what jobs use only while they run. Names that it
+leaves out have `halftime`, which is in hours.
 """
 
 from __future__ import annotations
@@ -33,7 +33,8 @@ def rules_of(cell: Cell) -> UsageRules:
     return UsageRules(
         halflives={name: listed.get(name, common) for name in NAMES},
         weights={one.name: one.number for one in scheduler.usage_weight_list},
-        reserved=_reserves(cell),
+        reserved=_is_set(cell, "SHARETREE_RESERVED_USAGE"),
+        accounts_reserved=_is_set(cell, "ACCT_RESERVED_USAGE"),
     )
 
 
@@ -52,11 +53,12 @@ def decays(scheduler: SchedulerConfiguration) -> dict[str, float]:
     return found
 
 
-def _reserves(cell: Cell) -> bool:
+def _is_set(cell: Cell, name: str) -> bool:
+    """Whether a parameter of the global `execd_params` is true."""
     configuration = cell.configurations.get(GLOBAL)
     words = ((configuration.get("execd_params") if configuration else None) or "").replace(",", " ").split()
     values = dict(word.partition("=")[::2] for word in words)
-    return values.get("SHARETREE_RESERVED_USAGE", "").lower() in ("1", "true")
+    return values.get(name, "").lower() in ("1", "true")
 
 
 def used_by_account(
