@@ -108,10 +108,13 @@ def test_without_matplotlib_it_is_told_why_there_are_no_pictures(
 
     for module in (roost.lab.report.pictures, roost.lab.simulate):
         monkeypatch.setattr(module, "can_draw", lambda: False)
-    config = tmp_path / "pool.config"
+    config = tmp_path / "<b>pool.config"
     config.write_text("use POLICY : Desktop\n")
     words = f"simulate --config {config} --machines 1 --days 0.1 --no-progress --out {tmp_path}/out".split()
     assert _command(*words) == 0
+    # A name does not write HTML.
+    report = (tmp_path / "out/report.html").read_text()
+    assert "<b>pool" not in report and "&lt;b&gt;pool.config" in report
     assert "no PNG pictures: matplotlib is not installed; roost[lab] brings it" in capsys.readouterr().out
     assert not list((tmp_path / "out").glob("*.png"))
 
