@@ -189,7 +189,7 @@ def test_a_method_that_means_nothing_closes_the_queue_instance_before_the_job() 
     reason = 'cannot convert resume_method "root@/bin/wake" into a valid signal number at this machine'
     assert hand.state.queue_error == reason and hand.state.state is State.FINISHING
     assert not unusable_method(
-        QueueContext(queue="q", host="a", suspend_method="/bin/x $job_pid", terminate_method="9")
+        QueueContext(queue="q", host="a", suspend_method="/bin/x $job_pid", terminate_method="sigterm")
     )
     for bad in ("TERM", "99", "/bin/x $ckpt_dir", "/bin/x $HOME"):
         assert unusable_method(QueueContext(queue="q", host="a", terminate_method=bad))

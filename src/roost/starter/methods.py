@@ -73,20 +73,23 @@ def unusable_method(context: QueueContext | None) -> str:
     """Why a queue instance can start no job, in Grid Engine's words; "" if its methods are right."""
     if context is None:
         return ""
-    for name in (Method.SUSPEND, Method.RESUME, Method.TERMINATE):
-        command = getattr(context, name)
-        if is_line(command):
-            for variable in _VARIABLE.findall(command):
-                if variable not in VARIABLES:
-                    return f'{name}: unknown variable "${variable}" in "{command}"'
-        elif command and _signal(command) is None:
-            return f'cannot convert {name} "{command}" into a valid signal number at this machine'
+    methods = (Method.SUSPEND, Method.RESUME, Method.TERMINATE)
+    return next((found for name in methods if (found := problem_of(name, getattr(context, name)))), "")
+
+
+def problem_of(name: str, command: str) -> str:
+    """What is wrong with a method, in Grid Engine's words; "" for nothing."""
+    if is_line(command):
+        unknown = next((each for each in _VARIABLE.findall(command) if each not in VARIABLES), "")
+        return f'{name}: unknown variable "${unknown}" in "{command}"' if unknown else ""
+    if command and _signal(command) is None:
+        return f'cannot convert {name} "{command}" into a valid signal number at this machine'
     return ""
 
 
 def _signal(text: str) -> str | None:
-    """A signal as a queue names it: with SIG, or by its number."""
-    return signal_named(text) if text.isdecimal() or text.startswith("SIG") else None
+    """A signal as a queue names it: with SIG, in any case, or by its number."""
+    return signal_named(text) if text.isdecimal() or text.casefold().startswith("sig") else None
 
 
 def expanded_line(line: str, values: Mapping[str, str]) -> str:
