@@ -43,7 +43,10 @@ def test_deadlines_are_for_users_of_a_list_and_raise_the_urgency(desk: Desk) -> 
         eventually(lambda: float(figure(desk, "-urg", due, "dlcontr")) > 900, lambda: desk("qstat", "-urg").out)
         line = next(line for line in desk("qstat", "-urg").out.splitlines() if line.split()[0] == str(due))
         assert shown in line
-        assert figure(desk, "-urg", due, "nurg") == "1.00000" and figure(desk, "-urg", late, "nurg") == "0.00000"
+        eventually(
+            lambda: [figure(desk, "-urg", job, "nurg") for job in (due, late)] == ["1.00000", "0.00000"],
+            lambda: desk("qstat", "-urg").out,
+        )
         detail = desk("qstat", "-j", str(due)).out
         assert (
             f"deadline:                   {time.ctime(time.mktime(time.strptime(shown, '%m/%d/%Y %H:%M:%S')))}"
@@ -128,3 +131,18 @@ def test_a_parallel_job_with_a_reservation_is_not_starved_by_small_ones(desk: De
         stop.touch()
         conf.write_text(before)
         desk("qconf", "-Msconf", str(conf))
+
+
+def test_qalter_verifies_a_job_as_it_would_be(desk: Desk) -> None:
+    job = held(desk)
+    found = "verification: found suitable queue(s)\n"
+    assert desk("qalter", "-w", "v", str(job)).out == desk("qalter", "-w", "p", str(job)).out == found
+    done = desk("qalter", "-w", "e", "-l", "arch=foo", str(job), status=1)
+    assert done.out == "error: no suitable queues\n"
+    assert "CellResources" not in desk.pool.job(f"{job}.0")
+    assert desk("qalter", "-w", "x", str(job), status=7).err == 'qalter: invalid option argument "-w x"\n'
+    lines = desk("qalter", "-w", "v", "-l", "arch=foo", str(job), status=1).out.splitlines()
+    assert lines[-1] == "verification: no suitable queues" and lines[0].startswith(f"Job {job} ")
+    told = desk("qalter", "-w", "e", "-l", "h_rt=3", str(job)).out
+    assert told == f"modified hard resource list of job {job}\n"
+    assert desk.pool.job(f"{job}.0")["CellResources"] == "h_rt=3"

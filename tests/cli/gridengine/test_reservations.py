@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 
@@ -281,3 +284,26 @@ def test_only_those_may_who_are_listed(desks: tuple[Desk, Desk]) -> None:
         )
     finally:
         root("qconf", "-du", USER, "arusers")
+
+
+def test_a_reservation_that_was_granted_is_kept_whenever_the_queue_is_killed(desk: Desk) -> None:
+    """Each `qrsub` that was told of a number finds its reservation after the kill, and no number is given twice."""
+    environment = {**os.environ, "ROOST_HOME": str(desk.pool.home), "HOME": str(desk.home)}
+    command = [sys.executable, "-m", "roost.cli.gridengine", "qrsub", "-a", "203001010000", "-d", "60"]
+    granted: list[int] = []
+    for pause in (0.15, 0.2, 0.25, 0.3, 0.4):
+        asked = [
+            subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+            for _ in range(3)
+        ]
+        time.sleep(pause)
+        desk.pool.kill("schedd")
+        for each in asked:
+            out, _ = each.communicate(timeout=60)
+            granted += [int(number) for number in re.findall(r"reservation (\d+) has been granted", out)]
+        eventually(lambda: desk.pool.try_("queue", "--json").returncode == 0, "the queue again")
+    listed = eventually(lambda: {int(line.split()[0]) for line in desk("qrstat").out.splitlines()[2:]})
+    assert len(set(granted)) == len(granted) and set(granted) <= listed
+    assert granted, "no qrsub was answered in any round"
+    number = reserve(desk, "-a", "203101010000", "-d", "60")
+    assert number > max(listed)

@@ -196,8 +196,8 @@ class _Change:
             if option in self._options
         }
         try:
-            if "w" in self._options and not self._verify(pool, number):
-                return FAILED if self._asked.texts["w"] == "e" else 0
+            if "w" in self._options and (status := self._verified(pool, number)) is not None:
+                return status
             refused = ""
             for jobs, attributes in self._edits(number, rows):
                 answer = pool.ask(queue.Act(action="edit", jobs=jobs, attributes=attributes, reason="qalter"))
@@ -220,11 +220,11 @@ class _Change:
         say("".join(f"{line}\n" for line in self._told(pool, number)))
         return 0
 
-    def _verify(self, pool: Pool, number: int) -> bool:
-        """Verify a job as it would be, and tell; whether it is to be changed."""
+    def _verified(self, pool: Pool, number: int) -> int | None:
+        """Verify a job as it would be, and tell; the exit status if it is not to be changed."""
         word = self._asked.texts.get("w", "n")
         if word == "n":
-            return True
+            return None
         from roost.cli.gridengine.verifying import why_not
         from roost.wire.ads import ad_from
 
@@ -236,10 +236,10 @@ class _Change:
         if word in ("v", "p"):
             lines = [_FOUND] if why is None else [*(f"Job {number} {each}" for each in why), _NONE_FOUND]
             say("".join(f"{line}\n" for line in lines))
-            return False
+            return 0 if why is None else FAILED
         if why is not None:
             say("error: no suitable queues\n" if word == "e" else "warning: no suitable queues\n")
-        return why is None or word == "w"
+        return FAILED if why is not None and word == "e" else None
 
     def _told(self, pool: Pool, number: int) -> Iterator[str]:
         from roost.runtime.identity import host_name

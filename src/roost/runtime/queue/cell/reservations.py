@@ -20,6 +20,7 @@ from roost.classad import ClassAd
 from roost.classad.values import fold
 from roost.model.cell_requests import RESERVATION
 from roost.model.cell_reservations import NUMBER_MAX, AdvanceReservation, digest_names
+from roost.runtime.database_guard import StoreError
 from roost.runtime.queue.cell.records import record_of_reservation
 from roost.runtime.queue.cell.store import KeptCell, ReservationCommit
 from roost.schedd.book import Cluster
@@ -177,8 +178,12 @@ class Reservations:
         """Begin and end reservations at their times, for ever."""
         while True:
             if not self._daemon.watch.damage:
-                async with self._lock:
-                    await self._look()
+                try:
+                    async with self._lock:
+                        await self._look()
+                except StoreError as error:
+                    _log.warning("advance reservations neither begin nor end: %s; tried again in %g s", error, LOOK_S)
+                    await asyncio.sleep(LOOK_S)
             try:
                 async with asyncio.timeout(self._pause_s()):
                     await self._woken.wait()
