@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from roost.cli.cell.in_pool import configured
-from roost.gridengine.cell import NOT_OBJECTS, write_cell
+from roost.gridengine.cell import NOT_OBJECTS, new_cell, write_cell
 from roost.runtime.identity import user_name
 from tests.gridengine import dumps
 from tests.gridengine.questions import DATA
@@ -48,7 +48,9 @@ def log(pool: Pool) -> list[dict[str, Any]]:
 def test_numbers_of_jobs_go_on_where_the_other_system_left_off(start: Callable[..., Pool], tmp_path: Path) -> None:
     pool = start()
     dump = tmp_path / "dump"
-    shutil.copytree(DATA / "department", dump)
+    for name, text in write_cell(new_cell()).items():
+        (dump / name).parent.mkdir(parents=True, exist_ok=True)
+        (dump / name).write_text(text)
     (dump / "jobseqnum").write_text("many\n")
     refused = pool.try_("cell", "import", str(dump))
     assert (refused.returncode, refused.stdout) == (2, "")

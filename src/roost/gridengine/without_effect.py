@@ -62,7 +62,7 @@ SCHEDULER: Final = {
     "report_pjob_tickets": Idle("`qstat` shows the tickets of waiting jobs anyway"),
 }
 #: Attributes of users.
-USER: Final = {"delete_time": Idle("users are in the list until somebody deletes them")}
+USER: Final = {"delete_time": Idle("users are in the list until they are deleted")}
 
 
 #: Attributes that are lists of parameters, to the names that count, folded; any other parameter has no effect.
