@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import getpass
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -55,6 +56,10 @@ def test_prolog_and_epilog_decide_what_becomes_of_job_and_slot(start: Callable[.
     assert rest == ["job", "epilog: the job ended with 3"]
     assert (place / f"tried.{again}").exists() and (place / f"after.{again}").exists()
     assert pool.job(f"{again}.0")["NumJobStarts"] == 2
+    # The scripts of a job are in the log under the id that follows it through all logs.
+    log, request = (pool.home / "log" / "node.log").read_text(), pool.job(f"{first}.0")["SubmitRequestId"]
+    for point, path in (("prolog", place / "prolog"), ("epilog", place / "epilog")):
+        assert re.search(rf"{first}\.0#\S+ \[{request}\]: the {point} {path} ended with status 0", log)
     for code, cluster in held.items():
         ad = pool.seen(f"{cluster}.0", JobStatus=5)
         assert (ad["HoldReasonCode"], ad["HoldReasonSubCode"]) == (code, 100)

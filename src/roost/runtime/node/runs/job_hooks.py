@@ -114,7 +114,7 @@ class JobHooks:
             try:
                 await asyncio.to_thread(write_ads, sandbox, runner.job_ad, runner.slot_ad, runner.transfers.hands)
             except OSError as problem:
-                _log.warning("%s: the ads cannot be written for hooks: %s", runner.run, problem)
+                _log.warning("%s: the ads cannot be written for hooks: %s", runner.in_log, problem)
         result = await self._called(
             path=Path(effect.path),
             arguments=words,
@@ -128,12 +128,14 @@ class JobHooks:
             self._not_run(effect, result.text)
             return
         self._complained(effect.path, result)
+        if point is not HookPoint.UPDATE:
+            self._ended(f"hook {point}", effect.path, result)
         if effect.awaited:
             printed = self._printed(effect, result)
             runner.around.tell(sev.HookEnded(point=point, status=result.status, printed=printed))
 
     def _not_run(self, effect: sef.RunHook, text: str) -> None:
-        _log.warning("%s: %s: %s", self._runner.run, effect.path, text)
+        _log.warning("%s: %s: %s", self._runner.in_log, effect.path, text)
         if effect.awaited:
             self._runner.around.tell(sev.HookNotRun(point=effect.point, text=text))
 
@@ -142,7 +144,7 @@ class JobHooks:
             return None
         printed = printed_ad(result.output)
         if isinstance(printed, HookFailed):
-            _log.warning("%s: %s: %s; its output is ignored", self._runner.run, effect.path, printed.text)
+            _log.warning("%s: %s: %s; its output is ignored", self._runner.in_log, effect.path, printed.text)
             return None
         self._runner.job_ad = self._runner.job_ad.copy()
         self._runner.job_ad.update(printed)
@@ -170,7 +172,7 @@ class JobHooks:
             if call is not None:
                 status = await self._script(effect, *call)
         except (ScriptRefused, BadJob, NoSuchAccount, ConfigError, ValueError, OSError) as problem:
-            _log.error("%s: the %s %r is not run: %s", self._runner.run, effect.point, effect.command, problem)
+            _log.error("%s: the %s %r is not run: %s", self._runner.in_log, effect.point, effect.command, problem)
             status = None
         self._runner.around.tell(sev.ScriptEnded(point=effect.point, status=status, printed=self.has_printed))
 
@@ -208,16 +210,19 @@ class JobHooks:
         )
         if isinstance(result, HookFailed) and result.by_call:
             # What the job says of itself is at fault, and that is told when it is started: the machine is not to blame.
-            _log.warning("%s: the %s is run without what its job asks for: %s", runner.run, effect.point, result.text)
+            _log.warning(
+                "%s: the %s is run without what its job asks for: %s", runner.in_log, effect.point, result.text
+            )
             least = _of_somebody_else(account) | told
             prints, within = None, Path("/") if is_other else place.sandbox
             result = await self._called(**call, environment=least, directory=within)
         if isinstance(result, HookFailed):
-            _log.warning("%s: the %s %s: %s", runner.run, effect.point, effect.command, result.text)
+            _log.warning("%s: the %s %s: %s", runner.in_log, effect.point, effect.command, result.text)
             return None
         before_job = effect.point in (ScriptPoint.PROLOG, ScriptPoint.PE_START)
         self.has_printed = self.has_printed or (before_job and prints is not None)
         self._complained(str(path), result)
+        self._ended(str(effect.point), str(path), result)
         return result.status
 
     # -- methods ---------------------------------------------------------------------------------------
@@ -268,7 +273,10 @@ class JobHooks:
 
     def _complained(self, path: str, result: HookResult) -> None:
         if result.errors.strip():
-            _log.warning("%s: %s printed to stderr: %s", self._runner.run, path, result.errors.strip())
+            _log.warning("%s: %s printed to stderr: %s", self._runner.in_log, path, result.errors.strip())
+
+    def _ended(self, what: str, path: str, result: HookResult) -> None:
+        _log.info("%s: the %s %s ended with status %s", self._runner.in_log, what, path, result.status)
 
     async def _called(self, **call: Any) -> HookResult | HookFailed:
         self._calls += 1

@@ -25,6 +25,7 @@ from roost.model import starter_events as sev
 from roost.model.queue_context import QueueContext
 from roost.model.starter import Doing, ExitReport, Method, Output, StarterHold, StarterTimer, Usage
 from roost.runtime.bus.client import Carrier
+from roost.runtime.causes import bracketed, cause_id
 from roost.runtime.clock import Clock
 from roost.runtime.files.deputies import Deputies, is_users, with_hands
 from roost.runtime.files.deputy.hands import OWN
@@ -165,6 +166,11 @@ class Runner:
 
     # -- orders --------------------------------------------------------------------------------------
 
+    @property
+    def in_log(self) -> str:
+        """The run as the daemon's log names it: with the id of the request that submitted its job."""
+        return f"{self.run}{bracketed(cause_id(self.job_ad))}"
+
     def perform(self, effect: sef.StarterEffect) -> None:
         """Do what the core orders."""
         match effect:
@@ -227,7 +233,7 @@ class Runner:
             except asyncio.CancelledError:
                 raise
             except Exception:
-                _log.exception("%s: internal error", self.run)
+                _log.exception("%s: internal error", self.in_log)
                 self.around.lost()
 
     def _worked(self, task: asyncio.Task[None]) -> None:
@@ -618,9 +624,9 @@ class Runner:
             await asyncio.wait([removal], timeout=GIVE_UP_S)
             text = removal.result() if removal.done() else f"{self.sandbox.path} is not removed yet"
             if text:
-                _log.warning("%s: %s", self.run, text)
+                _log.warning("%s: %s", self.in_log, text)
         if self.tmpdir is not None and (text := await asyncio.to_thread(remove_tmpdir, self._listed_path)):
-            _log.warning("%s: %s", self.run, text)
+            _log.warning("%s: %s", self.in_log, text)
         self.done()
 
     async def kill(self) -> None:
@@ -654,7 +660,7 @@ class Runner:
 
     def _logged(self, task: asyncio.Task[None]) -> None:
         if not task.cancelled() and (failure := task.exception()) is not None:
-            _log.error("%s: internal error: its StarterUserLog is not written", self.run, exc_info=failure)
+            _log.error("%s: internal error: its StarterUserLog is not written", self.in_log, exc_info=failure)
 
     async def _written(self, earlier: asyncio.Task[None] | None, path: Path, event: Event, now: float) -> None:
         if earlier is not None:
