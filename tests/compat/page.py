@@ -14,7 +14,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, Final
 
-from roost.compat import classad1, classad2, dags, htcondor1, htcondor2
+from roost.compat import classad1, classad2, dags, drmaa, htcondor1, htcondor2
 from roost.model.compatible import CONDOR_VERSION_NUMBER
 from tests.compat import programs, submit_programs
 
@@ -107,6 +107,15 @@ _POOL: Final = (
 )
 
 
+_DRMAA: Final = """
+## DRMAA
+
+The module `drmaa` and the C library `libdrmaa.so` have a page of their own, [programs that use
+DRMAA](../guides/drmaa.md). The module has these names of PyPI's package:
+
+"""
+
+
 def page() -> str:
     """The page."""
     parts = [_HEAD, *_programs(), _MODULES]
@@ -119,6 +128,8 @@ def page() -> str:
             f"\n### {title}\n\nThe first bindings: all names of `{base.__name__.rpartition('.')[2]}`, and {words}.\n"
         )
     parts += ["\n## What differs, and why\n\n", *_differences()]
+    names = [name for name in drmaa.__all__ if not name.startswith("_")]
+    parts += [_DRMAA, ", ".join(f"`{name}`" for name in names), ".\n"]
     return "".join(parts)
 
 

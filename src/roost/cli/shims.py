@@ -6,6 +6,7 @@ interpreter, so that several can be used side by side. What is printed is for th
     eval "$(roost shims condor)"             # bash, zsh, sh
     roost shims condor --shell fish | source
     eval "$(roost shims gridengine)"         # Grid Engine's commands, SGE_ROOT and SGE_CELL
+    eval "$(roost shims drmaa)"              # libdrmaa.so, compiled here, and drmaa.h beside it
     eval "$(roost shims python)"             # modules: htcondor2, classad2, htcondor, classad, drmaa
 
 Modules are packages that pass on what is in `roost.compat`; beside them is a link to this copy of Roost and to nothing
@@ -42,6 +43,7 @@ class Kind(NamedTuple):
 
 
 KINDS: Final = {
+    "drmaa": Kind("the C library of DRMAA, built with the compiler of this machine", variable="LD_LIBRARY_PATH"),
     "condor": Kind("HTCondor's commands: condor_submit, condor_q, …"),
     "gridengine": Kind("Grid Engine's commands: qsub, qstat, …, with SGE_ROOT and SGE_CELL"),
     "python": Kind(
@@ -100,12 +102,19 @@ def run(args: argparse.Namespace) -> int:
     """Run ``shims``."""
     directory = Path(args.dir).expanduser().absolute() if args.dir else default_directory(args.kind)
     try:
-        if args.kind == "python":
+        library = None
+        if args.kind == "drmaa":
+            from roost.cli.drmaa_library import build_library
+
+            library = build_library(directory)
+        elif args.kind == "python":
             write_modules(directory)
         else:
             write_commands(directory, _commands(args.kind))
         shell = args.shell or _shell()
         extra = _gridengine(shell) if args.kind == "gridengine" and not args.path else []
+        if library is not None and not args.path:
+            extra = [assignment(shell, "DRMAA_LIBRARY_PATH", str(library))]
     except OSError as error:
         raise CommandError(
             f"{error.filename or directory}: {error.strerror}; name another directory with --dir"

@@ -293,8 +293,11 @@ class Session:
 
     # -- waiting ---------------------------------------------------------------------------------------------------
 
-    def wait(self, id_: str, timeout_s: float = FOREVER) -> Waited:
-        """Wait until a job, or any (`ANY`), has ended, and reap it. Raises DrmaaError, also for one without usage."""
+    def wait(self, id_: str, timeout_s: float = FOREVER, *, wants_usage: bool = True) -> Waited:
+        """Wait until a job, or any (`ANY`), has ended, and reap it.
+
+        Raises DrmaaError, with `wants_usage` also for a job without usage, which is reaped.
+        """
         if id_ == ALL:
             raise DrmaaError(Code.INVALID_ARGUMENT, f"{ALL} cannot be waited for: use synchronize")
 
@@ -314,7 +317,7 @@ class Session:
 
         job = self._until(ended, timeout_s)
         assert job.ended is not None
-        if not job.ended.usage:
+        if wants_usage and not job.ended.usage:
             text = f"job {job.id} was removed before it ran" if job.ended.was_aborted else ""
             raise DrmaaError(Code.NO_RUSAGE, text)
         return Waited(job.id, job.ended)
