@@ -11,7 +11,7 @@ import asyncio
 import math
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from pathlib import Path
 from signal import Signals
 from typing import Any, Final
@@ -21,6 +21,7 @@ from roost.classad import ClassAd
 from roost.classad.forms import Form, format_ad
 from roost.lab.replay import stand_in
 from roost.lab.replay.driven_loop import DrivenClock
+from roost.model.cell_requests import DIRECT, NAME
 from roost.model.starter import Usage
 from roost.runtime.processes.family import Family
 from roost.runtime.processes.spawn_order import SpawnOrder
@@ -28,8 +29,11 @@ from roost.sim.inputs.workload import Job
 from roost.sim.machine.fetched import WorkSource
 from roost.sim.machine.process import End, Process
 from roost.sim.machine.scripts import Script, Scripts
+from roost.starter.scripts import expanded
 
 PROGRAM: Final = Path(stand_in.__file__)
+#: What a program of a cell says that it was told, in this order.
+_TOLD: Final = ("host", "queue", "job_id", "ja_task_id", "job_owner")
 
 
 class _Engine:
@@ -108,6 +112,9 @@ class StandIns:
         #: Words of processes so far.
         self.heard = 0
         self._server: asyncio.Server | None = None
+        #: Carries out `qconf` as a user, where the pool has a cell: its exit status, and what it says.
+        self.qconf: Callable[[str, str], Awaitable[tuple[int, str]]] | None = None
+        self._edits: set[asyncio.Task[None]] = set()
 
     async def open(self) -> None:
         """Listen."""
@@ -205,6 +212,9 @@ class StandIns:
                 await self._fetch(writer)
             elif word == "script":
                 self._script(int(rest[0]), self._books[int(rest[1])].run(" ".join(rest[2:])), writer)
+            elif word == "program":
+                values = dict(zip(_TOLD, rest[3:], strict=False))
+                self._script(int(rest[0]), self._books[0].run(rest[1]), writer, user=rest[2], values=values)
             elif word in ("accept", "reject", "evict"):
                 self.source.replied(self.jobs[f"{rest[0]}.0"].ad, word == "accept")
                 writer.close()
@@ -261,11 +271,31 @@ class StandIns:
             ),
         )  # fmt: skip
 
-    def _script(self, pid: int, begun: tuple[Script, int], writer: asyncio.StreamWriter) -> None:
+    def _script(
+        self,
+        pid: int,
+        begun: tuple[Script, int],
+        writer: asyncio.StreamWriter,
+        user: str = "",
+        values: Mapping[str, str] | None = None,
+    ) -> None:
         script, status = begun
         self._at_work.add(pid)
 
+        async def edit() -> None:
+            assert self.qconf is not None
+            ended = [(await self.qconf(_expanded(line, values or {}), user))[0] for line in script.qconf]
+            self._at_work.discard(pid)
+            self.heard += 1
+            if not writer.is_closing():
+                writer.write(f"{ended[-1] if script.passes_on else status}".encode())
+                writer.close()
+
         def end(_: float) -> None:
+            if script.qconf:
+                self._edits.add(task := asyncio.get_running_loop().create_task(edit()))
+                task.add_done_callback(self._edits.discard)
+                return
             self._at_work.discard(pid)
             self.heard += 1
             if not writer.is_closing():
@@ -338,6 +368,10 @@ class StandIns:
         return f"the end of {family.key}" if found.ending else ""
 
 
+def _expanded(line: str, values: Mapping[str, str]) -> str:
+    return " ".join(expanded(tuple(line.split()), values))
+
+
 async def _line(reader: asyncio.StreamReader) -> bytes:
     """What a process says next; nothing from one that is dead."""
     try:
@@ -359,4 +393,7 @@ def ad_of(job: Job, stand_ins: StandIns) -> ClassAd:
     for name, value in stand_ins.program(job.name).items():
         if name != "Cmd" or "Cmd" not in ad:
             ad[name] = value
+    if NAME in ad:
+        # A job of `qsub` is a line for a shell otherwise.
+        ad[DIRECT] = True
     return ad

@@ -17,6 +17,7 @@ from roost.base.records import replace
 from roost.config import Config
 from roost.lab.machines import LabError
 from roost.lab.node_changes import NodeChange
+from roost.lab.replay.cell import ReplayCell
 from roost.lab.replay.dags import ReplayFlow
 from roost.lab.replay.driven_loop import DrivenClock, DrivenLoop
 from roost.lab.replay.jobs import StandIns, ad_of
@@ -204,6 +205,8 @@ class ReplayPool:
         self.nodes: dict[str, ReplayNode] = {}
         self.schedd: ReplaySchedd
         self.central: ReplayCentral
+        #: The cell of the pool; None where there is none.
+        self.cell: ReplayCell | None = None
         #: Of all daemons but the machines', and of the machines by their names.
         self.buses: dict[Role, MutedBus] = {}
         self.node_buses: dict[str, MutedBus] = {}
@@ -263,8 +266,17 @@ class ReplayPool:
         self.schedd = ReplaySchedd(self, schedd, config, self.buses[Role.SCHEDD])
         await self.central.start()
         await self.schedd.start()
+        if scenario.cell is not None:
+            self.cell = ReplayCell(self, scenario.cell, self._programs())
+            self.jobs.qconf = self.cell.qconf
+            await self.cell.give(CLIENT)
         for machine in scenario.machines:
             await self.begin(machine, configs[machine.name])
+
+    def _programs(self) -> Path:
+        """The directory of the programs that a cell names, which run as their users."""
+        self.stage.directory.chmod(0o711)
+        return self.stage.directory / f"programs.{self.home.path.name}"
 
     async def begin(self, machine: ScenarioMachine, config: Config) -> None:
         """Start a machine's daemon."""
@@ -424,6 +436,9 @@ class ReplayPool:
                 self.flows[action.how] = ReplayFlow(self, self.scenario.dags[action.how], self._config)
             case Order.REMOVE_DAG:
                 self.flows[action.how].remove()
+            case Order.QMOD | Order.QCONF:
+                assert self.cell is not None, "the order was refused when the file was read"
+                await self.cell.do(action, CLIENT)
             case Order.QUEUE:
                 self.buses[Role.SCHEDD].mute(action.how == "away")
 

@@ -240,7 +240,7 @@ class _Settings:
         """The configurations at the beginning; `script` makes the programs around jobs."""
         self._set(
             Setting("NEGOTIATOR_INTERVAL", f"{self._scenario.cycle_s:g}"),
-            Setting("QUEUE_SUPER_USERS", CLIENT),
+            Setting("QUEUE_SUPER_USERS", f"{CLIENT}, root"),
         )
         found = self._configs()
         for machine, config in found.items():

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Final
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Final, NamedTuple
 
+from roost.explain.cell_tasks import Task
+from roost.gridengine.cell import Cell
+from roost.gridengine.instances import resolve
 from roost.gridengine.scheduling.patterns import QueuePatterns
 from roost.lab.machines import LabError
 from roost.lab.scenario.cell_view import CellView
@@ -33,8 +36,7 @@ def do_in_cell(action: ScheduledAction, world: World, names: Mapping[str, str], 
     if action.order is Order.QCONF:
         _qconf(action.how, action.user or OPERATOR, world)
     else:
-        option, *words = action.how.split()
-        _Qmod(world, names, action.user or OPERATOR, now).all_of(option.removeprefix("-"), words)
+        _qmod(action.how, action.user or OPERATOR, world, names, now)
     world.matcher.more(SOON_S)
 
 
@@ -49,51 +51,65 @@ def _qconf(line: str, user: str, world: World) -> None:
         raise LabError(f"qconf {line}: {'; '.join(each.text for each in done.lines)}")
 
 
-class _Qmod:
-    def __init__(self, world: World, names: Mapping[str, str], user: str, now: float) -> None:
-        self._world, self._names, self._user, self._now = world, names, user, now
-        assert world.cell is not None
-        self._cell = world.cell
+class QmodOrder(NamedTuple):
+    """What `qmod` does to one thing that it names."""
 
-    def all_of(self, option: str, words: list[str]) -> None:
-        """Carry out an option. Raises LabError for what does not exist, or may not be done."""
-        kind = option[-1] if option[-1] in "jq" and len(option) > 1 else ""
-        verb = option.removesuffix(kind) if kind else option
-        for word in words:
-            jobs = [] if kind == "q" or verb in ("d", "e") else self._jobs(word)
-            if jobs:
-                self._each(jobs, _JOBS[verb])
-            elif kind == "j":
-                raise LabError(f'qmod -{option}: invalid job "{word}"')
-            elif verb == "r":
-                self._reschedule(word)
-            else:
-                self._instances(_INSTANCES[verb], word)
+    #: To jobs, by the scenario's names; None for queue instances.
+    job_action: Action | None
+    jobs: tuple[str, ...] = ()
+    #: To queue instances by a name or pattern; None to have their jobs rescheduled.
+    action: InstanceAction | None = None
+    queue: str = ""
 
-    def _jobs(self, word: str) -> list[str]:
-        """The queue's names of the jobs that a name of the scenario means."""
-        called = {name: job for job, name in self._names.items()}
-        return [job for name, job in called.items() if word in (name, name.partition("/")[0], name.rpartition(".")[0])]
 
-    def _each(self, jobs: list[str], action: Action) -> None:
+def qmod_orders(line: str, jobs: Iterable[str]) -> Iterator[QmodOrder]:
+    """What a command line of `qmod` orders, where these are the scenario's jobs. Raises LabError."""
+    option, *words = line.split()
+    option = option.removeprefix("-")
+    kind = option[-1] if option[-1] in "jq" and len(option) > 1 else ""
+    verb = option.removesuffix(kind) if kind else option
+    for word in words:
+        meant = tuple(name for name in jobs if word in (name, name.partition("/")[0], name.rpartition(".")[0]))
+        if meant and kind != "q" and verb not in ("d", "e"):
+            yield QmodOrder(_JOBS[verb], meant)
+        elif kind == "j":
+            raise LabError(f'qmod -{option}: invalid job "{word}"')
+        elif verb == "r":
+            yield QmodOrder(Action.VACATE_FAST, queue=word)
+        else:
+            yield QmodOrder(None, action=_INSTANCES[verb], queue=word)
+
+
+def check_outcomes(outcomes: Iterable[tuple[str, str]], user: str) -> None:
+    """Raise LabError for queue instances that do not exist, or that a user may not change."""
+    for name, outcome in outcomes:
+        if outcome == "unknown":
+            raise LabError(f'qmod: invalid queue "{name}"')
+        if outcome == "denied":
+            raise LabError(f'qmod: {user} - you have no permission to modify queue "{name}"')
+
+
+def _qmod(line: str, user: str, world: World, names: Mapping[str, str], now: float) -> None:
+    cell = world.cell
+    assert cell is not None
+    by_name = {name: job for job, name in names.items()}
+    for order in qmod_orders(line, by_name):
+        if order.action is not None:
+            done = cell.change_instances(order.action, [order.queue], user, free=cell.operates(user))
+            check_outcomes(done.outcomes, user)
+            continue
+        assert order.job_action is not None
+        jobs = order.jobs
+        if order.queue:
+            jobs = in_queues(cell.cell, order.queue, CellView(world, names, now).tasks())
         for job in jobs:
-            self._world.queue.act(action, job, self._now)
+            world.queue.act(order.job_action, by_name[job], now)
 
-    def _reschedule(self, pattern: str) -> None:
-        patterns, tasks = QueuePatterns(self._cell.cell), CellView(self._world, self._names, self._now).tasks()
-        instances = {one.name for one in self._cell.active.instances if patterns.any_instance((pattern,), one)}
-        if not instances:
-            raise LabError(f'qmod -rq: invalid queue "{pattern}"')
-        by_name = {name: job for job, name in self._names.items()}
-        self._each(
-            [by_name[name] for name, task in tasks.items() if instances & task.grants.keys()], Action.VACATE_FAST
-        )
 
-    def _instances(self, action: InstanceAction, word: str) -> None:
-        free = self._cell.operates(self._user)
-        done = self._cell.change_instances(action, [word], self._user, free=free)
-        for name, outcome in done.outcomes:
-            if outcome == "unknown":
-                raise LabError(f'qmod: invalid queue "{name}"')
-            if outcome == "denied":
-                raise LabError(f'qmod: {self._user} - you have no permission to modify queue "{name}"')
+def in_queues(cell: Cell, pattern: str, tasks: Mapping[str, Task]) -> tuple[str, ...]:
+    """The jobs in the queue instances that a pattern means. Raises LabError if it means none."""
+    patterns = QueuePatterns(cell)
+    instances = {one.name for one in resolve(cell) if patterns.any_instance((pattern,), one)}
+    if not instances:
+        raise LabError(f'qmod -rq: invalid queue "{pattern}"')
+    return tuple(name for name, task in tasks.items() if instances & task.grants.keys())

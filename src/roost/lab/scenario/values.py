@@ -263,6 +263,8 @@ class Scenario:
     @property
     def unreplayed(self) -> str:
         """Why it cannot happen to real daemons; "" if it can."""
+        if self.cell is not None and self.cell.groups:
+            return "groups of the operating system are those of the machine in a replay"
         return "a replay does not drive the time of jobs that run beside the queue" if self.runs_locally else ""
 
     @property

@@ -175,6 +175,7 @@ class Pattern:
         for plan in made:
             self._heed(plan.ad)
         divided = self.accounts or any(self.slots.kind(slot) is SlotKind.PARTITIONABLE for slot in self.slots.ids)
+        script_users = self.config.get("STARTER_SCRIPT_USERS", subsys="STARTER") or ""
         return MachinePlan(
             name=name,
             slots=made,
@@ -185,6 +186,7 @@ class Pattern:
             latch_names=kind.latch_names,
             neighbour_names=kind.neighbour_names,
             silent_hooks=kind.silent_hooks,
+            script_users=frozenset(script_users.replace(",", " ").split()),
             division=self._division(identity, kind, zone_offset_s) if divided else None,
         )
 

@@ -25,6 +25,8 @@ class MachinePlan:
     neighbour_names: tuple[str, ...] = ()
     #: Numbers of slots and hooks that are to tell a source what becomes of its work, and are not configured.
     silent_hooks: frozenset[tuple[int, str]] = frozenset()
+    #: STARTER_SCRIPT_USERS: who prologs and epilogs may run as beside the job's owner.
+    script_users: frozenset[str] = frozenset()
     #: None for a machine of static slots that keeps no accounts.
     division: Division | None = None
 

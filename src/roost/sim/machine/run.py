@@ -149,21 +149,26 @@ class Run:
                     self.machine.queue_link.measured(self.slot, self.starter, attributes, now)
 
     def _run_script(self, effect: ef.RunScript, now: float) -> None:
-        watcher = self.machine.watcher
+        watcher, values = self.machine.watcher, self._script_values()
+        owner = values["job_owner"]
+        user = effect.command.split("/")[0].rpartition("@")[0] or owner
+        if user != owner and user not in self.machine.plan.script_users:
+            # It is not run.
+            self._later(0.0, ev.ScriptEnded(point=effect.point, status=None), now)
+            return
         script, status = watcher.scripts.run(effect.command)
         if not script.qconf:
             self._later(script.takes_s, ev.ScriptEnded(point=effect.point, status=status), now)
             return
         self._work += 1
-        number, values = self._work, self._script_values()
-        user = effect.command.split("/")[0].rpartition("@")[0] or values["job_owner"]
+        number = self._work
 
         def done(then: float) -> None:
             if number == self._work:
-                ended = [
-                    watcher.qconf(" ".join(expanded(tuple(line.split()), values)), user, then) for line in script.qconf
-                ]
-                self.tell(ev.ScriptEnded(point=effect.point, status=ended[-1] if script.passes_on else status), then)
+                lines = (" ".join(expanded(tuple(line.split()), values)) for line in script.qconf)
+                ended = [watcher.qconf(line, user, then) for line in lines]
+                found = ended[-1] if script.passes_on else status
+                self.tell(ev.ScriptEnded(point=effect.point, status=found), then)
 
         self.engine.at(now + script.takes_s, done)
 
