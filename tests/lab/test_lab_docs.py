@@ -13,7 +13,7 @@ from roost.cli.lab import command as lab
 from roost.config import MemoryHost
 from roost.lab.inputs.cell import CELL_KEYS
 from roost.lab.inputs.pool_file import GROUP_KEYS, HABIT_KEYS, read_pool
-from roost.lab.inputs.workloads import BEHAVIOUR, READERS
+from roost.lab.inputs.workloads import ACCOUNTING, BEHAVIOUR, READERS
 from roost.lab.scenario.cell_steps import QMOD_OPTIONS
 from roost.lab.scenario.coverage import Coverage
 from roost.lab.scenario.dags import DAG_KEYS, NODE_STATES, STATUSES
@@ -103,7 +103,7 @@ def test_statuses_of_dags_and_states_of_nodes_are_on_the_page() -> None:
 
 def test_keys_of_pool_files_kinds_of_jobs_and_figures_are_on_the_page() -> None:
     assert explained(section(PAGE, "Pool files", 3)) == {*GROUP_KEYS, *HABIT_KEYS, "habits"}
-    assert explained(section(PAGE, "Jobs", 3)) == {".swf", *READERS, *BEHAVIOUR}
+    assert explained(section(PAGE, "Jobs", 3)) == {".swf", ACCOUNTING, *READERS, *BEHAVIOUR}
     assert all(f"`{mix}`" in section(PAGE, "simulate") for mix in MIXES)
     figures = section(PAGE, "Figures", 3)
     assert all(f"`{name}`" in figures for name in Metrics(slots=1, cores=1, days=1.0, run_s={}).summary())

@@ -46,6 +46,14 @@ SHIPPED = [
     for scenario in read_scenarios(file)
 ]
 
+#: Scenarios of cells that last at most so long are replayed in every test run, s.
+SHORT_CELL_S = 62.0
+CELLS = [
+    scenario
+    for file in sorted((Path(roost.lab.__file__).parent / "scenarios/cells").glob("*.toml"))
+    for scenario in read_scenarios(file)
+]
+
 SUSPENDED = """
 policy = '''
 START = True
@@ -153,7 +161,12 @@ def _passes(worlds: BothWorlds, scenario: Scenario) -> None:
 
 
 @pytest.mark.parametrize(
-    "scenario", [each for each in SHIPPED if each.end_s <= SHORT_S or each.name == PAUSED], ids=_named
+    "scenario",
+    [
+        *(each for each in SHIPPED if each.end_s <= SHORT_S or each.name == PAUSED),
+        *(each for each in CELLS if each.end_s <= SHORT_CELL_S and not each.unreplayed),
+    ],
+    ids=_named,
 )
 def test_real_daemons_do_what_the_simulation_does(worlds: BothWorlds, scenario: Scenario) -> None:
     _passes(worlds, scenario)

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from roost.base.records import dataclass, field, replace
@@ -20,6 +20,7 @@ from roost.classad import ClassAd, Expr, evaluate, unparse_value
 from roost.classad.values import Value, fold
 from roost.config import Config, Host
 from roost.lab.inputs.durations import shown
+from roost.lab.report.cell_figures import COLUMNS, GROUPS, CellFigures
 from roost.lab.report.figures import FIGURES, Figure, is_known, number, value_of
 from roost.lab.report.timelines import parent_of
 from roost.lab.scenario.coverage import set_by
@@ -101,6 +102,8 @@ class Comparison:
     slots: int
     #: Cause for which requests got nothing or no more, and how often under the old and the new policy, in all seeds.
     refusals: tuple[tuple[str, int, int], ...] = ()
+    #: Of cells: queue, user or project, its name, and a figure under the old and the new cell, means of all seeds.
+    cell: tuple[tuple[str, str, str, float, float], ...] = ()
     #: What of the input had no part in the runs, in sentences.
     notes: tuple[str, ...] = ()
     #: All seeds gave the same figures to the digits that are shown, so that they say nothing of chance.
@@ -162,8 +165,9 @@ def compare(
     differences = tuple(_difference(each, pairs) for each in FIGURES if each.compared)
     alike = len(numbers) > 1 and _are_alike(pairs)
     return Comparison(
-        old=", ".join(old.configs),
-        new=", ".join(new.configs),
+        old=_called(old),
+        new=_called(new),
+        cell=tuple(_cell_figures(pairs)),
         seeds=numbers,
         differences=tuple(replace(each, margin=None) for each in differences) if alike else differences,
         partings=tuple(sorted(partings, key=lambda each: (each.old == _ELSEWHERE[0], -each.count, each.old, each.new))),
@@ -172,6 +176,22 @@ def compare(
         notes=tuple(notes),
         alike=alike,
     )
+
+
+def _called(request: Request) -> str:
+    """What a side of a comparison is called."""
+    return ", ".join((*request.configs, *([] if request.cell is None else [request.cell])))
+
+
+def _cell_figures(pairs: list[tuple[dict[str, Any], dict[str, Any]]]) -> Iterator[tuple[str, str, str, float, float]]:
+    """The figures of a cell that differ, by queue, user and project."""
+    for group in GROUPS:
+        sides = [[summary.get("cell", {}).get(group, {}) for summary in side] for side in zip(*pairs, strict=True)]
+        for name in sorted({name for side in sides for of in side for name in of}):
+            for figure in COLUMNS:
+                old, new = (sum(of.get(name, {}).get(figure, 0.0) for of in side) / len(side) for side in sides)
+                if old != new:
+                    yield group, name, figure, old, new
 
 
 def _are_alike(pairs: list[tuple[dict[str, Any], dict[str, Any]]]) -> bool:
@@ -199,11 +219,13 @@ def _run(request: Request, host: Host, progress: Callable[[float], None] | None)
         if step.transitions:
             taken.setdefault(slot.plan.name, []).extend(step.transitions)
 
-    world = World(plan, on_step=note)
+    figures = CellFigures()
+    world = World(plan, sinks=() if plan.cell is None else (figures.take,), on_step=note)
     outcome = world.run(progress)
+    of_cell = {} if plan.cell is None else {"cell": figures.summary()}
     policies = {slot.name: slot for machine in plan.machines for slot in machine.slots}
     return _Trace(
-        summary=outcome.summary,
+        summary={**outcome.summary, **of_cell},
         taken=taken,
         policies=policies,
         configs=prepared.configs,

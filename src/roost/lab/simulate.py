@@ -17,17 +17,24 @@ from typing import Final
 
 from roost.base.records import dataclass, replace
 from roost.config import Config, Host
+from roost.gridengine.cell import Cell
+from roost.gridengine.instances import resolve
+from roost.gridengine.pool.lacking import not_carried_out
+from roost.lab.inputs.cell import read_cell_directory
+from roost.lab.inputs.cell_jobs import in_cell
 from roost.lab.inputs.pool_file import NOT_RECORDED, Group, read_pool
 from roost.lab.inputs.text_file import read_text
 from roost.lab.inputs.workloads import read_jobs, renumbered
 from roost.lab.machines import Hardware, LabError, Pattern, load_config, make_pattern
 from roost.lab.policy_check import not_acted_on, refuse_unreadable
+from roost.lab.report.cell_figures import CellFigures
 from roost.lab.report.pictures import can_draw, draw
 from roost.lab.report.simulation import html_report
 from roost.lab.report.timelines import Timelines, interval_s
 from roost.model.slots import SlotKind
 from roost.schedd.local import is_local
 from roost.sim.bus import Faults
+from roost.sim.cell import CellPlan
 from roost.sim.chance import stream
 from roost.sim.inputs.owners import NOBODY, OwnerTrace, diurnal
 from roost.sim.inputs.owners_file import TraceProblem, read_csv
@@ -39,6 +46,8 @@ from roost.sim.world import BEGINNING, Outcome, Plan, World
 
 #: Machines where nothing else is said.
 MACHINES: Final = 20
+#: Memory of a host of a cell for each slot, MB.
+MEMORY_MB_PER_SLOT: Final = 2048
 #: Jobs where nothing else is said: so many a machine and day.
 JOBS_PER_MACHINE_DAY: Final = 3
 #: Generated jobs at most: each takes a kilobyte or two of memory.
@@ -50,6 +59,10 @@ class Request:
     """What is to be simulated."""
 
     configs: tuple[str, ...]
+    #: The directory of a Grid Engine cell that the pool runs by; None where there is none.
+    cell: str | None = None
+    #: The parallel environment of recorded jobs that have several cores; "" for none.
+    environment: str = ""
     #: A pool file; None where the next four say what there is.
     pool: str | None = None
     #: None for 20, or as many as the owners' file has.
@@ -71,11 +84,14 @@ class Request:
     def command(self) -> str:
         """The line that repeats the run."""
         words = ["roost", "lab", "simulate", *(word for path in self.configs for word in ("--config", path))]
+        words += ["--cell", self.cell] if self.cell is not None else []
+        words += ["--pe", self.environment] if self.environment else []
         if self.pool is not None:
             words += ["--pool", self.pool]
         else:
             words += ["--machines", str(self.machines)] if self.machines is not None else []
-            words += ["--cpus", str(self.hardware.cpus), "--memory", str(self.hardware.memory_mb)]
+            if self.cell is None:
+                words += ["--cpus", str(self.hardware.cpus), "--memory", str(self.hardware.memory_mb)]
             words += ["--owners", self.owners] if self.owners else []
         words += ["--days", f"{self.days:g}", "--seed", str(self.seed)]
         for path in self.workload:
@@ -90,7 +106,7 @@ class Request:
 
     @property
     def groups(self) -> tuple[Group, ...]:
-        """The machines. Raises LabError, OSError."""
+        """The machines; the hosts of a cell are made one by one. Raises LabError, OSError."""
         if self.pool is not None:
             return read_pool(Path(self.pool))
         recorded = self.owners is not None and self.owners not in NOT_RECORDED
@@ -120,9 +136,10 @@ def prepare(request: Request, host: Host) -> Prepared:
     patterns: list[Pattern] = []
     loaded: dict[str, Config] = {}
     ineffective: dict[str, None] = {}
+    cell = None if request.cell is None else read_cell_directory(Path(request.cell))
     try:
         _check_count(request)
-        for group in request.groups:
+        for group in request.groups if cell is None or request.pool is not None else _hosts(request, cell):
             configs = request.configs if group.configs is None else group.configs
             config = load_config(host, configs, group.hardware, group.name, request.seed, group.settings)
             refuse_unreadable(config)
@@ -135,7 +152,7 @@ def prepare(request: Request, host: Host) -> Prepared:
         _check_names(request, machines)
         notes = list(dict.fromkeys(doubt for each in patterns for doubt in each.doubts))
         notes += ineffective
-        jobs = _jobs(request, machines, patterns[0].config, notes)
+        jobs = _jobs(request, machines, patterns[0].config, notes, cell)
     except (TraceProblem, ValueError) as error:
         raise LabError(str(error)) from None
     plan = Plan(
@@ -143,7 +160,8 @@ def prepare(request: Request, host: Host) -> Prepared:
         jobs=tuple(jobs),
         days=request.days,
         seed=request.seed,
-        cycle_s=min(each.cycle_s for each in patterns),
+        cell=None if cell is None else CellPlan(cell=cell),
+        cycle_s=min(each.cycle_s for each in patterns) if cell is None else cell.scheduler.schedule_interval.number,
         negotiator=patterns[0].negotiator,
         queue=patterns[0].queue,
         informs=patterns[0].informs,
@@ -152,7 +170,20 @@ def prepare(request: Request, host: Host) -> Prepared:
         exhaustive=request.exhaustive,
         beside=local_machine_plan(patterns[0].config, BEGINNING) if runs_locally(tuple(jobs)) else None,
     )
-    return Prepared(plan, (*notes, *_too_large(plan)), loaded)
+    lacking = () if cell is None else (f"pools do not carry this out yet: {each}" for each in not_carried_out(cell))
+    return Prepared(plan, (*notes, *lacking, *(() if cell else _too_large(plan))), loaded)
+
+
+def _hosts(request: Request, cell: Cell) -> Iterator[Group]:
+    """The hosts of a cell as machines, each with a core for every slot of its queue instances."""
+    slots: Counter[str] = Counter()
+    for one in resolve(cell):
+        slots[one.host] += one.settings.slots
+    if not slots:
+        raise LabError(f"{request.cell}: no queue of the cell has a host")
+    for host, count in slots.items():
+        hardware = replace(request.hardware, cpus=max(1, count), memory_mb=max(1, count) * MEMORY_MB_PER_SLOT)
+        yield Group(name=host, count=1, hardware=hardware, owners="nobody")
 
 
 def _too_large(plan: Plan) -> Iterator[str]:
@@ -195,6 +226,8 @@ def _machines(request: Request, group: Group, pattern: Pattern) -> Iterator[Mach
     width = len(str(max(0, count - 1)))
     for index in range(count):
         name = names[index] if index < len(names) else f"{group.name}{index:0{width}}"
+        if request.cell is not None and request.pool is None:
+            name = group.name
         # The group called m is the only one there was once: its streams have no name.
         key = index if group.name == "m" else f"{group.name}{index}"
         if owners is not None:
@@ -213,7 +246,14 @@ def _recorded(group: Group) -> Mapping[str, OwnerTrace] | None:
     return read_csv(read_text(Path(group.owners)), BEGINNING, file=group.owners)
 
 
-def _jobs(request: Request, machines: Sequence[MachinePlan], config: Config, notes: list[str]) -> Sequence[Job]:
+def _jobs(
+    request: Request, machines: Sequence[MachinePlan], config: Config, notes: list[str], cell: Cell | None
+) -> Sequence[Job]:
+    found = _workload(request, machines, config, notes)
+    return found if cell is None else list(in_cell(found, cell, request.environment))
+
+
+def _workload(request: Request, machines: Sequence[MachinePlan], config: Config, notes: list[str]) -> Sequence[Job]:
     if not request.workload:
         chance = stream(request.seed, "jobs")
         count = round(len(machines) * request.days * JOBS_PER_MACHINE_DAY) if request.jobs is None else request.jobs
@@ -221,7 +261,9 @@ def _jobs(request: Request, machines: Sequence[MachinePlan], config: Config, not
     end = BEGINNING + request.days * 86_400
     policies = {id(slot.policy): slot.policy.expressions for machine in machines for slot in machine.slots}
     asked = " ".join(dict.fromkeys(str(policy) for policy in policies.values()))
-    read = [read_jobs(Path(path), BEGINNING, asked, config) for path in request.workload]
+    read = [
+        read_jobs(Path(path), BEGINNING, asked, config, in_cell=request.cell is not None) for path in request.workload
+    ]
     jobs = renumbered(each.jobs for each in read) if len(read) > 1 else list(read[0].jobs)
     found = [job for job in jobs if job.submitted_at < end]
     if never := sum(each.never_ran for each in read):
@@ -266,11 +308,14 @@ def simulate(request: Request, host: Host, out: Path, progress: Callable[[float]
     )
     cores = {slot.name: float(slot.cpus) for machine in plan.machines for slot in machine.slots}
     timelines = Timelines(slots=list(cores), end_s=end_s, bin_s=interval_s(end_s), cores=cores, partitionable=divided)
+    figures = CellFigures()
     with (out / "records.jsonl").open("w", encoding="ascii") as lines:
-        world = World(plan, sinks=(timelines.take,), lines=lines.write)
+        world = World(plan, sinks=(timelines.take, figures.take), lines=lines.write)
         timelines.cores_of = partial(_cores_of, {machine.plan.name: machine for machine in world.machines})
         outcome = world.run(progress)
     timelines.close()
+    if plan.cell is not None:
+        outcome = replace(outcome, summary={**outcome.summary, "cell": figures.summary()})
     notes = (*prepared.notes, *refused(world))
     files = [out / "records.jsonl", out / "summary.json", out / "report.html"]
     data = {
@@ -282,7 +327,8 @@ def simulate(request: Request, host: Host, out: Path, progress: Callable[[float]
         "summary": outcome.summary,
     }
     files[1].write_text(json.dumps(data, indent=2) + "\n", encoding="utf-8")
-    title = "Simulation of " + ", ".join(Path(path).name for path in request.configs)
+    of = (*request.configs, *([] if request.cell is None else [request.cell]))
+    title = "Simulation of " + ", ".join(Path(path).name for path in of)
     presence = _presence(plan)
     files[2].write_text(html_report(title, request.command, data, timelines, presence), encoding="utf-8")
     if can_draw():

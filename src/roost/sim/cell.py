@@ -7,6 +7,7 @@ scheduling run are `roost.gridengine`'s.
 
 from __future__ import annotations
 
+import datetime
 import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Final, TypeAlias
@@ -47,6 +48,9 @@ CellEvent: TypeAlias = ErrorsCleared | UsageRuled
 #: Who may do everything, whatever the cell says; the first gives the orders of a scenario.
 OPERATOR: Final = "operator"
 SUPERUSERS: Final = frozenset((OPERATOR, "root"))
+#: After this time a run is made again although it would see the same, s.
+STEADY_S: Final = 3600.0
+EPOCH: Final = datetime.datetime(1970, 1, 1)
 #: Where commands are given, for messages.
 HOST: Final = "lab"
 _RESERVATION: Final = fold(RESERVATION)
@@ -126,6 +130,24 @@ class SimulatedCell:
         return (
             self.suspensions.any or self._active.suspends_by_itself or any("s" in each for each in self.states.values())
         )
+
+    def seen(self, now: float) -> tuple[object, ...]:
+        """What a run goes by beside slots and jobs, but for what time alone changes."""
+        # The lab is in UTC.
+        local = EPOCH + datetime.timedelta(seconds=now)
+        calendars = tuple(calendar.state_at(local) for calendar in self.cell.calendars.values())
+        return self.revision, *self.states.items(), *self._claims().errors.items(), *calendars
+
+    def is_steady(self, unchanged_s: float) -> bool:
+        """Whether a run that sees what an earlier one saw for so long would order as little as that one.
+
+        Load adjustments decay, reservations come nearer, and suspend thresholds act at intervals.
+        """
+        scheduler = self.cell.scheduler
+        decays = bool(scheduler.job_load_adjustments)
+        if scheduler.max_reservation or self._active.suspends_by_itself or self.suspensions.any:
+            return False
+        return (not decays or unchanged_s > scheduler.load_adjustment_decay_time.number) and unchanged_s < STEADY_S
 
     def groups_of(self, user: str) -> tuple[str, ...]:
         """The groups of a user."""

@@ -12,6 +12,7 @@ a slot has been claimed, another cycle follows at once for what is left, as the 
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from functools import partial
@@ -172,9 +173,14 @@ class Negotiation:
         self._ordered = sorted(machines, key=lambda each: place[each.index])
         #: Name of a slot to what its ad is of: state, whether it offers itself, claim, time of the poll, its sizes.
         self._shown: dict[str, tuple[object, ...]] = {}
+        #: In a cell: slot to when its ad was published, epoch s.
+        self._published_at: dict[str, float] = {}
+        #: In a cell: what the last run saw that had nothing to order, and when that was.
+        self._idle: tuple[object, float] = (None, -math.inf)
         self._versions: Array = np.zeros(64, np.int64)
         self._changes = 0
         self._may_be_singly = singly and cell is None
+        self._may_skip = singly
         self._withheld = _Withheld(self.promised)
         #: Slot to the public part of the id of its claim that the queue says is over, and since when a cycle waits for
         #: the word of these slots, epoch s.
@@ -352,9 +358,20 @@ class Negotiation:
         self._carry_out(plan, by_name, now)
 
     def _run_cell(self, cell: SimulatedCell, by_name: dict[str, Slot], now: float) -> None:
-        """A scheduling run of the cell takes the place of the matchmaking cycle."""
+        """A scheduling run of the cell takes the place of the matchmaking cycle.
+
+        One that would see what the last one saw, which had nothing to order, is left out, unless time has a say in it.
+        """
+        seen = self._changes, self.queue.fed, len(self.promised), cell.seen(now)
+        if self._may_skip and seen == self._idle[0] and cell.is_steady(now - self._idle[1]):
+            return
         plan = self.last = cell.cycle(self._snapshot(by_name, now), self._of_policy)
         self._carry_out(plan, by_name, now)
+        orders = plan.trail.suspensions if isinstance(plan.trail, CellRecord) else ()
+        if plan.matches or orders:
+            self._idle = None, now
+        elif seen != self._idle[0]:
+            self._idle = seen, now
         if not isinstance(plan.trail, CellRecord):
             return
         for order in plan.trail.suspensions:
@@ -409,22 +426,34 @@ class Negotiation:
             self.slots.remove(name)
             del self._shown[name]
             self._touch(row)
-        for name, slot in found.items():
+        for name, slot in found.items() if self.cell is None else ():
             state, polled_at = slot.state, 0.0
             offered = is_free(slot) or (self._preempts and state.preempting is not None)
-            if offered or self.cell is not None:
+            if offered:
                 # What matters of the others is who has them: measurements are for those that may be had.
                 slot.machine.sync(now)
                 state, polled_at = slot.state, slot.machine.polling.polled_at
-            present: tuple[object, ...] = state.state, offered, state.claim.id, polled_at, slot.cuts
-            if self.cell is not None:
-                # A run sees what tasks there are, which stand still, and what suspends them.
-                present = *present, state.pair, state.suspenders, state.claim.job_ad is None
+            present = state.state, offered, state.claim.id, polled_at, slot.cuts
             if self._shown.get(name) != present:
                 self._shown[name] = present
                 self.slots.put(name, pool_ad(slot, now))
                 self._touch(self.slots.place(name))
+        for name, slot in found.items() if self.cell is not None else ():
+            self._publish(name, slot, now)
         return found
+
+    def _publish(self, name: str, slot: Slot, now: float) -> None:
+        """A run of a cell sees a slot as its machine published it last: when it changed, or UPDATE_INTERVAL ago."""
+        state = slot.state
+        # What tasks there are, which stand still, and what suspends them.
+        present = state.pair, is_free(slot), state.claim.id, slot.cuts, state.suspenders, state.claim.job_ad is None
+        at = self._published_at.get(name)
+        if self._shown.get(name) != present or at is None or now - at >= slot.machine.plan.update_s:
+            slot.machine.sync(now)
+            self._shown[name], self._published_at[name] = present, now
+            ad = pool_ad(slot, now)
+            self.slots.put(name, ad)
+            self._touch(self.slots.place(name))
 
     def _touch(self, row: int) -> None:
         self._changes += 1

@@ -15,6 +15,7 @@ from typing import Any, Final
 from roost.base.records import dataclass, field
 from roost.classad import ClassAd
 from roost.defrag.policy import DefragPolicy
+from roost.model.cell_requests import TASK
 from roost.model.claims import ClaimKind
 from roost.model.events import VacateRequested
 from roost.model.identifiers import ClaimId
@@ -407,11 +408,19 @@ class World:
     def run_begun(self, machine: Machine, slot: Slot, run: Run, now: float) -> None:
         """A job has begun to run."""
         job = run.process.job
-        self.recorder.write(now, "start", slot=slot.plan.name, job=job.name)
+        self.recorder.write(now, "start", slot=slot.plan.name, job=job.name, **self._of_cell(run))
         self._interference[run.process] = 0.0
         if job.name not in self.source:
             run.asked_for |= self.queue.asks
             self.queue.run_begun(run)
+
+    def _of_cell(self, run: Run) -> dict[str, Any]:
+        """What the job of a run has of the cell, for records: queue instance, project and slots."""
+        task = run.starter.state.job_ad.get(TASK) if self.cell is not None else None
+        if not isinstance(task, ClassAd):
+            return {}
+        slots = task.get("AllSlots") or task.get("Slots", 1)
+        return {"instance": task.get("Instance"), "project": task.get("Project"), "slots": slots}
 
     def ran(self, machine: Machine, slot: Slot, process: Process, begin: float, end: float) -> None:
         """Time that the job ran while the owner was there."""
@@ -432,7 +441,7 @@ class World:
             suspended_s=round(end.suspended_s, 3),
             kept_s=round(end.kept_s, 3),
             interference_s=round(self._interference.pop(run.process, 0.0), 3),
-            cpus=0 if self._is_beside(machine) else slot.plan.cpus,
+            cpus=0 if self._is_beside(machine) else self._of_cell(run).get("slots", slot.plan.cpus),
         )
         if name in self.source:
             self.source.ended(name, end)

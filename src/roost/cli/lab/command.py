@@ -40,9 +40,8 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 def _add_simulate(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     text = "run a policy over days of simulated owners and jobs"
     parser = commands.add_parser("simulate", help=text, description=text[0].upper() + text[1:] + ".")
-    parser.add_argument(
-        "-c", "--config", action="append", required=True, metavar="PATH", help="configuration of the machines"
-    )
+    parser.add_argument("-c", "--config", action="append", metavar="PATH", help="configuration of the machines")
+    parser.add_argument("--cell", metavar="DIR", help="run by the Grid Engine cell of this directory, on its hosts")
     _add_world(parser)
     parser.add_argument("--seed", type=int, default=1, metavar="N", help="seed of all random choices (1)")
     parser.add_argument("--out", required=True, metavar="DIR", help="directory for records, summary and report")
@@ -63,8 +62,12 @@ def _add_world(parser: argparse.ArgumentParser) -> None:
     jobs = parser.add_argument_group("jobs and time")
     jobs.add_argument("--days", type=float, default=7.0, metavar="DAYS", help="simulated days, from a Monday on (7)")
     jobs.add_argument(
-        "--jobs", action="append", metavar="FILE", help="jobs: recorded (.swf), ads (.ads, .json), submit files (.sub)"
+        "--jobs",
+        action="append",
+        metavar="FILE",
+        help="jobs: recorded (.swf, accounting), ads (.ads, .json), submit files (.sub)",
     )
+    jobs.add_argument("--pe", metavar="NAME", help="in a cell: parallel environment of jobs with several cores")
     jobs.add_argument("--mix", default="desktop", choices=sorted(MIXES), help="kind of generated jobs (desktop)")
     jobs.add_argument("--count", type=int, metavar="N", help="number of generated jobs (3 a machine and day)")
     faults = parser.add_argument_group("faults")
@@ -83,8 +86,8 @@ def _add_world(parser: argparse.ArgumentParser) -> None:
 def _add_compare(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     text = "run two policies over the same owners and jobs"
     parser = commands.add_parser("compare", help=text, description=text[0].upper() + text[1:] + ".")
-    parser.add_argument("old", metavar="OLD", help="current configuration")
-    parser.add_argument("new", metavar="NEW", help="new configuration")
+    parser.add_argument("old", metavar="OLD", help="current configuration, or the directory of a Grid Engine cell")
+    parser.add_argument("new", metavar="NEW", help="new configuration, or directory of a cell")
     _add_world(parser)
     parser.add_argument("--seed", type=int, default=1, metavar="N", help="the first seed (1)")
     parser.add_argument("--seeds", type=int, default=5, metavar="N", help="number of seeds (5)")
@@ -109,10 +112,12 @@ def run(args: argparse.Namespace) -> int:
 # -- what is asked for ---------------------------------------------------------------------------------------
 
 
-def _request(args: argparse.Namespace, configs: list[str]) -> Request:
-    _check(args)
+def _request(args: argparse.Namespace, configs: list[str], cell: str | None = None) -> Request:
+    _check(args, cell)
     return Request(
         configs=tuple(configs),
+        cell=cell,
+        environment=args.pe or "",
         pool=args.pool,
         machines=args.machines,
         hardware=Hardware(cpus=args.cpus or 1, memory_mb=args.memory or 2048),
@@ -133,7 +138,15 @@ def _request(args: argparse.Namespace, configs: list[str]) -> Request:
     )
 
 
-def _check(args: argparse.Namespace) -> None:
+def _check(args: argparse.Namespace, cell: str | None) -> None:
+    if args.pe and cell is None:
+        raise CommandError("--pe is about a Grid Engine cell; name one with --cell")
+    if cell is not None:
+        for name in ("machines", "cpus", "memory", "owners"):
+            if getattr(args, name) is not None:
+                raise CommandError(
+                    f"the hosts of the cell are the machines; leave --{name} out, or describe them by --pool"
+                )
     for name in ("machines", "cpus", "memory", "count"):
         value = getattr(args, name)
         if value is not None and value < 1:
@@ -164,7 +177,9 @@ def _simulate(args: argparse.Namespace) -> int:
     from roost.lab.simulate import simulate
     from roost.runtime.machine import SystemHost
 
-    request = _request(args, args.config)
+    if not args.config and args.cell is None:
+        raise CommandError("name the configuration of the machines with --config, or a Grid Engine cell with --cell")
+    request = _request(args, args.config or [], args.cell)
     with _interruptible(
         None if args.no_progress else _progress(), f"the files in {args.out} are incomplete"
     ) as progress:
@@ -173,9 +188,10 @@ def _simulate(args: argparse.Namespace) -> int:
     if args.json:
         say(json.dumps({"digest": outcome.digest, "notes": list(result.notes), "summary": outcome.summary}, indent=2))
     else:
+        from roost.lab.report.cell_figures import cell_lines
         from roost.lab.report.figures import summary_lines
 
-        for line in summary_lines(outcome.summary):
+        for line in (*summary_lines(outcome.summary), *cell_lines(outcome.summary)):
             say(line)
         say("")
         for note in result.notes:
@@ -234,6 +250,11 @@ def _progress() -> Callable[[float], None] | None:
 # -- compare -------------------------------------------------------------------------------------------------
 
 
+def _side(args: argparse.Namespace, path: str) -> Request:
+    """One side of a comparison: a directory is that of a cell."""
+    return _request(args, [], path) if Path(path).is_dir() else _request(args, [path])
+
+
 def _compare(args: argparse.Namespace) -> int:
     from roost.lab.compare import compare
     from roost.lab.report.comparison import comparison_data, comparison_text
@@ -241,7 +262,7 @@ def _compare(args: argparse.Namespace) -> int:
 
     if not 1 <= args.seeds <= SEEDS_MAX or args.examples < 0:
         raise CommandError(f"--seeds is from 1 to {SEEDS_MAX}, --examples 0 or more")
-    old, new = _request(args, [args.old]), _request(args, [args.new])
+    old, new = (_side(args, path) for path in (args.old, args.new))
     seeds = range(args.seed, args.seed + args.seeds)
     shown = None if args.json or args.no_progress else _progress()
     with _interruptible(shown, "nothing can be compared") as progress:

@@ -129,9 +129,10 @@ class ActiveCell:
 
 def _suspends(cell: Cell) -> bool:
     for queue in cell.queues.values():
-        for name in ("subordinate_list", "suspend_thresholds"):
-            if any((getattr(queue.defaults, name), *queue.overrides.get(name, {}).values())):
-                return True
+        subordinations = (queue.defaults.subordinate_list, *queue.overrides.get("subordinate_list", {}).values())
+        thresholds = (queue.defaults.suspend_thresholds, *queue.overrides.get("suspend_thresholds", {}).values())
+        if any(thresholds) or any(one.queues or one.slotwise for one in subordinations):
+            return True
     rules = (rule for calendar in cell.calendars.values() for part in calendar.rules for rule in part)
     return any(rule.state is State.SUSPENDED for rule in rules)
 

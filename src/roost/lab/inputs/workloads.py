@@ -20,6 +20,7 @@ from roost.classad import UNDEFINED, ClassAd, Expr, ParseError, evaluate, unpars
 from roost.classad.forms import parse_ads
 from roost.classad.values import ListValue
 from roost.config import Config
+from roost.lab.inputs.accounting import read_accounting
 from roost.lab.inputs.text_file import kind_of, read_text
 from roost.lab.machines import LabError
 from roost.sim.inputs.swf import Recorded, WorkloadProblem, read_swf
@@ -35,30 +36,45 @@ BEHAVIOUR: Final[Mapping[str, str]] = {
     "SimMemory": "its size over time of running: {{0, 1000}, {600, 2000}}, s and KiB (its ImageSize)",
     "SimExitCode": "with which it ends (0)",
 }
+#: Grid Engine's accounting file; one whose name begins with `accounting` is one, too.
+ACCOUNTING: Final = ".accounting"
 #: Attributes that differ between jobs that are alike.
 _OWN: Final = frozenset(("clusterid", "procid", "globaljobid", "qdate", "mytype"))
 #: Attributes that usually differ from job to job, and that a policy hardly ever asks for.
 _OF_FILES: Final = ("args", "arguments", "in", "out", "err", "userlog", "iwd", "env", "environment", "transferinput")
 
 
-def read_jobs(path: Path, start: float, asked: str = "", config: Config | None = None) -> Recorded:
-    """The jobs of a file. `asked` is the text of what machines ask of jobs, `config` what submit files are read under.
+def read_jobs(
+    path: Path, start: float, asked: str = "", config: Config | None = None, *, in_cell: bool = False
+) -> Recorded:
+    """The jobs of a file. `asked` is the text of what machines ask of jobs, `config` what submit files are read under;
+    `in_cell`: the pool has a cell, which jobs may ask for something.
 
     Raises LabError with place and remedy, OSError.
     """
     suffix = kind_of(path)
+    if suffix == ACCOUNTING or path.name.startswith("accounting"):
+        found = read_accounting(read_text(path), start, file=str(path))
+        if not found.jobs:
+            raise LabError(f"{path}: there is no job in it that ran")
+        return found
     if suffix != ".swf" and suffix not in READERS:
-        known = ", ".join((".swf", *READERS))
+        known = ", ".join((".swf", ACCOUNTING, *READERS))
         raise LabError(f"{path}: the kind of file cannot be determined from its name; known are {known}")
     text = read_text(path)
     try:
-        found = read_swf(text, start, file=str(path)) if suffix == ".swf" else None
+        recorded = read_swf(text, start, file=str(path)) if suffix == ".swf" else None
     except WorkloadProblem as error:
         raise LabError(str(error)) from None
-    if found is None:
+    if recorded is not None:
+        found = recorded
+    else:
         reader = READERS[suffix]
-        clusters = reader(text, str(path), config)
-        found = Recorded(jobs_of(clusters, start, str(path), asked, together=reader is _submitted), 0)
+        is_submit = reader is _submitted
+        clusters = (
+            _submitted(text, str(path), config, in_cell=in_cell) if is_submit else reader(text, str(path), config)
+        )
+        found = Recorded(jobs_of(clusters, start, str(path), asked, together=is_submit), 0)
     if not found.jobs:
         ran = f"; {found.never_ran:,} are recorded that never ran" if found.never_ran else ""
         raise LabError(f"{path}: there is no job in it{ran}")
@@ -72,11 +88,11 @@ def _ads(text: str, file: str, config: Config | None) -> Iterable[list[ClassAd]]
         raise LabError(f"{file}: {error}") from None
 
 
-def _submitted(text: str, file: str, config: Config | None) -> Iterable[list[ClassAd]]:
+def _submitted(text: str, file: str, config: Config | None, *, in_cell: bool = False) -> Iterable[list[ClassAd]]:
     """Ads as the submit language makes them."""
     from roost.lab.inputs.submit_files import clusters_of
 
-    return clusters_of(text, file, config=config)
+    return clusters_of(text, file, config=config, in_cell=in_cell)
 
 
 READERS: Final[Mapping[str, Callable[[str, str, Config | None], Iterable[list[ClassAd]]]]] = {

@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from roost.base.records import replace
 from roost.lab.compare import Comparison, Difference
+from roost.lab.report.cell_figures import COLUMNS
 from roost.lab.report.figures import number
 
 #: Why a request got nothing, by the matchmaker's cause, in words.
@@ -38,6 +39,12 @@ def comparison_text(found: Comparison, examples: int = 10) -> str:
     lines += [*(f"note: {note}" for note in found.notes), ""]
     lines.append(f"{'':<26}{'old':>12}{'new':>12}{'change':>12}   95 % of means")
     lines += [_difference_line(each) for each in found.differences]
+    if found.cell:
+        lines += ["", "By queue, user and project, means of all seeds:", ""]
+        lines += [
+            f"{f'{group[:-1]} {name}: {COLUMNS[figure]}':<38}{old:>12,.1f}{new:>12,.1f}{new - old:>+12,.1f}"
+            for group, name, figure, old, new in found.cell
+        ]
     if len(found.seeds) == 1:
         lines += ["", "One seed says nothing of chance: give --seeds 2 or more for intervals."]
     elif found.alike:
@@ -99,6 +106,10 @@ def comparison_data(found: Comparison) -> dict[str, Any]:
                 "verdict": each.verdict,
             }
             for each in found.differences
+        ],
+        "cell": [
+            {"group": group, "name": name, "figure": figure, "old": _rounded(old), "new": _rounded(new)}
+            for group, name, figure, old, new in found.cell
         ],
         "refusals": [{"cause": cause, "old": old, "new": new} for cause, old, new in found.refusals],
         "partings": [

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from roost.lab.scenario.dags import ScenarioDag
     from roost.lab.scenario.described import Template
 
+#: The knob that says as whom programs of a cell may run beside the job's owner.
+SCRIPT_USERS: Final = "STARTER_SCRIPT_USERS"
 #: What the only machine is called, and the user of a job without a word.
 MACHINE: Final = "machine"
 OWNER: Final = "ada"
@@ -265,6 +267,8 @@ class Scenario:
         """Why it cannot happen to real daemons; "" if it can."""
         if self.cell is not None and self.cell.groups:
             return "groups of the operating system are those of the machine in a replay"
+        if self.cell is not None and any(each == Setting(SCRIPT_USERS, "") for each in self.settings):
+            return "jobs of a replay run as its own user, and so may programs of the cell"
         return "a replay does not drive the time of jobs that run beside the queue" if self.runs_locally else ""
 
     @property

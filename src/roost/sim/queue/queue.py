@@ -99,6 +99,8 @@ class Queue:
         self.leave: Callable[[tuple[tuple[str, str], ...]], None] = lambda slots: None
         #: The cell of the pool; None where there is none.
         self.cell: SimulatedCell | None = None
+        #: Steps of its core, counted.
+        self.fed = 0
         #: Told after each step.
         self.watchers: list[Callable[[float], None]] = []
         self.disk = Disk() if bus.faulty else None
@@ -257,6 +259,7 @@ class Queue:
         """Something has happened."""
         now = self.engine.now
         step = self.core.step(event, now)
+        self.fed += 1
         if self.disk is not None:
             self.disk.keep(step.changes)
         for change in step.changes:
