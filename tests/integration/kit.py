@@ -75,7 +75,7 @@ class Pool:
             **(environment or {}),
         }
         self.sensors = place / "sensors.json"
-        self.sense(load=0.0, keyboard_idle_s=100_000, console_idle_s=100_000, cpus=cpus, memory_mb=4096)
+        self.sense(load=0.0, keyboard_idle_s=100_000, console_idle_s=100_000, cpus=cpus, memory_mb=4096, load_values={})
         self.home.joinpath("roost.config").write_text(
             f"use ROLE : Personal\n"
             f"ROOST_SENSORS_FILE = {self.sensors}\n"

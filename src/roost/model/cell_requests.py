@@ -30,6 +30,8 @@ TASK: Final = "CellTask"
 #: In the ad of a slot, what load sensors of the cell say of its host and of the cell, as ``name=value,…``; and which
 #: these are: the time between two questions (s), the host, and the programs.
 LOADS: Final = "CellLoads"
+#: What a machine reports of itself, in the same form; what load sensors say goes before it.
+HOST_LOADS: Final = "CellHostLoads"
 GLOBAL_LOADS: Final = "CellGlobalLoads"
 LOAD_SENSORS: Final = "CellLoadSensors"
 

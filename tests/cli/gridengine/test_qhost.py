@@ -191,8 +191,24 @@ def test_only_users_of_a_queues_lists_have_access() -> None:
 
 def test_queue_instances_are_chosen_by_host_and_queue(desk: Desk) -> None:
     name, wanted = node(desk.pool), f"all.q@{node(desk.pool)}"
-    eventually(lambda: "all.q" in desk("qhost", "-q").out, "the cell")
+    eventually(lambda: "all.q" in desk("qhost", "-q", status=None).out, "the cell")
     for asked in (f"h={name}", f"hostname={name}", "q=all.q", f"h={name[:2]}*"):
         assert desk("qselect", "-l", asked).out == f"{wanted}\n", asked
         assert wanted[:30] in desk("qstat", "-f", "-l", asked).out, asked
     assert desk("qselect", "-l", "h=nosuch*", status=1).out == ""
+
+
+def test_hosts_report_memory_in_use_and_their_topology(desk: Desk) -> None:
+    values = {"mem_used": 2**30, "swap_used": 0, "m_socket": 1, "m_core": 2, "m_thread": 4, "m_topology": "SCTTCTT"}
+    desk.pool.sense(load_values=values)
+    try:
+
+        def row() -> list[str]:
+            return desk("qhost").out.splitlines()[3].split()
+
+        eventually(lambda: row()[3:6] == ["1", "2", "4"] and row()[8] == "1.0G", lambda: desk("qhost").out)
+        shown = desk("qhost", "-F", "m_topology,mem_used").out
+        assert "hl:m_topology=SCTTCTT\n" in shown and "hl:mem_used=1.000G\n" in shown
+        assert "\thl:mem_used=1.000G\n" in desk("qstat", "-F", "mem_used").out
+    finally:
+        desk.pool.sense(load_values={})

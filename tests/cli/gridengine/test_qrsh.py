@@ -1,19 +1,35 @@
-"""Slave tasks of another user's parallel job: they run as that user, and only processes of that user start them."""
+"""Jobs and slave tasks of another user: they run as that user, who alone works with them."""
 
 from __future__ import annotations
 
 import os
 import pwd
+import termios
+import tty
 from pathlib import Path
 
+import pytest
 from tests.cli.gridengine.kit import USER, Desk, node
 from tests.integration.kit import eventually
 
-from roost.cli.gridengine import description, inheriting
+from roost.classad import parse_expression
+from roost.cli.gridengine import connection, description, inheriting, interactive
 from roost.cli.gridengine.entry import main
+from roost.runtime.queue import submit_host
+from roost.schedd import submit
 
 #: Imported before the process is another user's, who may not be able to read them.
-assert description and inheriting
+assert (
+    termios
+    and tty
+    and connection
+    and description
+    and inheriting
+    and interactive
+    and submit_host
+    and submit
+    and parse_expression
+)
 
 
 def as_user(name: str, streams: Path, told: dict[str, str], *words: str, text: str = "") -> int:
@@ -70,3 +86,17 @@ def test_tasks_run_as_the_user_of_their_job_and_for_no_other(desks: tuple[Desk, 
     (work / "go").touch()
     root.pool.wait(job)
     eventually(lambda: not Path(lines[3]).exists(), "its TMPDIR is removed")
+
+
+@pytest.mark.parametrize("terminal", ["n", "y"])
+def test_commands_run_as_the_user_who_works_with_them(desks: tuple[Desk, Desk], tmp_path: Path, terminal: str) -> None:
+    """The streams belong to the user: a program may open them once more."""
+    root, user = desks
+    told = {"ROOST_HOME": str(root.pool.home), "HOME": str(user.pool.work), "ROOST_TRACEBACK": "1"}
+    what = "id -un; read line < /dev/stdin; echo $line > /dev/stdout; echo woe > /dev/stderr; exit 5"
+    words = ("-pty", terminal, "-noshell", "/bin/sh", "-c", what)
+    status = as_user(USER, tmp_path, told, *words, text="from here\n")
+    assert status == 5, (tmp_path / "err").read_text()
+    found = (tmp_path / "out").read_text().replace("\r", "").splitlines()
+    echo = ["from here", "woe"] if terminal == "y" else []
+    assert sorted(found) == sorted([USER, "from here", *echo])

@@ -3,7 +3,8 @@
 A machine is the host of its own name, in any case. If the cell has no host of that name, the first label counts on both
 sides, as long as it means one host. Load values are the attributes of a slot's ad that have the name of a complex,
 which programs of STARTD_CRON_JOBLIST can publish, those that `_measured` derives, and what load sensors of the cell
-say. Of the three averages of the load a machine knows the one over a minute, so it stands for all of them.
+say; what a machine reports of itself for this is in one attribute (`HOST_LOADS`). The average of the load over a minute
+stands for those that a machine does not tell.
 """
 
 from __future__ import annotations
@@ -17,12 +18,14 @@ from roost.gridengine.cell import Cell
 from roost.gridengine.instances import QueueInstance
 from roost.gridengine.objects.host import GLOBAL
 from roost.gridengine.objects.values import is_none, seconds
-from roost.model.cell_requests import GLOBAL_LOADS, LOADS
+from roost.model.cell_requests import GLOBAL_LOADS, HOST_LOADS, LOADS
 
 #: `load_report_time` where it says nothing, s.
 _REPORT_S: Final = 40.0
 _ARCHITECTURES: Final = {"X86_64": "amd64", "INTEL": "x86", "AARCH64": "arm64", "ARM64": "arm64"}
 _SYSTEMS: Final = {"LINUX": "lx", "OSX": "darwin", "FREEBSD": "fbsd"}
+#: Averages of the load that machines tell beside that over a minute.
+_AVERAGES: Final = ("load_medium", "load_long")
 _MIB: Final = 2**20
 _KIB: Final = 2**10
 
@@ -51,7 +54,10 @@ def load_values(ad: ClassAd, complexes: Collection[str]) -> Mapping[str, str]:
         # `Arch` of a slot is not the complex `arch`.
         if name in ad and ad.spelling(fold(name)) == name and (text := _text(ad.get(name))):
             found[name] = text
-    return found | sensed(ad, LOADS, complexes)
+    own = sensed(ad, HOST_LOADS, complexes)
+    processors = _number(ad, "DetectedCpus") or 1.0
+    averages = {f"np_{name}": f"{float(own[name]) / processors:.6f}" for name in _AVERAGES if name in own}
+    return found | own | averages | sensed(ad, LOADS, complexes)
 
 
 def sensed(ad: ClassAd, attribute: str, complexes: Iterable[str]) -> dict[str, str]:

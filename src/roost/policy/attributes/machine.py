@@ -483,6 +483,12 @@ CLAIM: tuple[Attribute, ...] = (
         varies=True,
         when=_SUSPENDED_BY_CELL,
     ),
+    _row(
+        "CellHostLoads",
+        Kind.STRING,
+        "What a Grid Engine cell is told of the machine, load values with commas.",
+        varies=True,
+    ),
     _row("CellSuspension", Kind.STRING, "The same in sentences.", varies=True, when=_SUSPENDED_BY_CELL),
     _row(
         "CpusUsage",

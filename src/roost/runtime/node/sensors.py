@@ -8,7 +8,8 @@ read again when it changes:
 ``keyboard_idle_s`` and ``console_idle_s`` stay as they are written (``console_idle_s`` null: there is no console);
 ``keyboard_used_at`` and ``console_used_at`` (epoch s) let the idle time grow. ``load`` is one number or three. The rest
 are numbers: ``cpus``, ``memory_mb``, ``swap_kb``, ``disk_kb``, ``zone_offset_s``. ``attributes`` go into the ads of all
-slots. A file that cannot be read as that changes nothing, and `Sensors.problem` says what is wrong with it.
+slots, ``load_values`` are what a Grid Engine cell is told (`host_loads`). A file that cannot be read as that changes
+nothing, and `Sensors.problem` says what is wrong with it.
 
 It reads /proc and devices of Linux. Elsewhere memory and swap are unknown (0), and a keyboard that leaves no trace
 counts as never used. On Linux that is so for a desktop whose input devices the daemon may not open and on which no
@@ -26,8 +27,10 @@ from typing import Any, Final
 
 from roost.base.records import dataclass, field
 from roost.config import Config
+from roost.model.cell_requests import HOST_LOADS
 from roost.model.slots import Filesystem, HostReading, SlotId
 from roost.node.plan import Reading
+from roost.runtime.node.host_loads import HostLoads
 from roost.runtime.node.idle_devices import IdleDevices
 from roost.runtime.node.impediments import PROBE_BYTES
 from roost.startd.idleness import Idleness, machine_idleness
@@ -87,14 +90,16 @@ def _mistake(values: object) -> str:
     if not isinstance(values, dict):
         return "it is not a JSON object"
     for name, value in values.items():
-        if name == "attributes":
+        if name in ("attributes", "load_values"):
             good = isinstance(value, dict)
         elif name == "load":
             good = _is_number(value) or (isinstance(value, list) and len(value) == 3 and all(map(_is_number, value)))
         elif name in _NUMBERS:
             good = _is_number(value) or (value is None and name == "console_idle_s")
         else:
-            return f"there is no reading {name!r}; there are load, attributes, {', '.join(sorted(_NUMBERS))}"
+            return (
+                f"there is no reading {name!r}; there are load, load_values, attributes, {', '.join(sorted(_NUMBERS))}"
+            )
         if not good:
             return f"{name} cannot be {value!r}"
     return ""
@@ -114,6 +119,7 @@ class Sensors:
     more: tuple[Path, ...] = ()
     devices: IdleDevices = field(default_factory=IdleDevices)
     replacements: Replacements = field(default_factory=lambda: Replacements(None))
+    host_loads: HostLoads = field(default_factory=HostLoads)
 
     @classmethod
     def configured(cls, config: Config, execute: Path, more: tuple[Path, ...] = ()) -> Sensors:
@@ -153,8 +159,15 @@ class Sensors:
             idleness=self._idleness(replaced, now),
             zone_offset_s=int(replaced.get("zone_offset_s", time.localtime(now).tm_gmtoff)),
             cpu_percent=cpu_percent or {},
-            attributes=replaced.get("attributes", {}),
+            attributes={**self._host_loads(replaced), **replaced.get("attributes", {})},
         )
+
+    def _host_loads(self, replaced: Mapping[str, Any]) -> dict[str, str]:
+        """What a Grid Engine cell is told of the machine, as one attribute."""
+        values = replaced.get("load_values")
+        if values is None:
+            values = self.host_loads.read(_load(replaced), _memory_kib())
+        return {HOST_LOADS: ",".join(f"{name}={value}" for name, value in values.items())} if values else {}
 
     def _idleness(self, replaced: Mapping[str, Any], now: float) -> Idleness:
         keyboard_s = _replaced_idle(replaced, "keyboard", now)
