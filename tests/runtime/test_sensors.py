@@ -48,11 +48,13 @@ def test_the_machine_is_read(tmp_path: Path) -> None:
 
 
 def test_a_file_replaces_readings_as_soon_as_it_changes(tmp_path: Path) -> None:
-    sensors = _sensors(tmp_path, load=0.3, keyboard_idle_s=7, attributes={"Temperature": 41})
+    sensors = _sensors(
+        tmp_path, load=0.3, keyboard_idle_s=7, attributes={"Temperature": 41}, load_values={"cpu": 5, "m_core": 2}
+    )
     reading = sensors.read(now=1000.0)
     assert reading.load == LoadReading(one_minute=0.3, five_minutes=0.3, fifteen_minutes=0.3)
     assert reading.idleness == Idleness(keyboard_s=7, console_s=7)
-    assert reading.attributes == {"Temperature": 41}
+    assert reading.attributes == {"Temperature": 41, "CellHostLoads": "cpu=5,m_core=2"}
     _sensors(tmp_path, load=[1, 2, 3], keyboard_used_at=900, console_idle_s=None, cpus=64, memory_mb=5, disk_kb=9)
     reading = sensors.read(now=1000.0)
     assert reading.load == LoadReading(one_minute=1.0, five_minutes=2.0, fifteen_minutes=3.0)

@@ -313,3 +313,9 @@ def test_usage_is_shown_of_jobs_that_run(desk: Desk) -> None:
     words = desk("qstat", "-ext").out.splitlines()[2].split()
     assert words[0] == str(job) and words[3] == "one" and words[5:8] == ["NA", "defaultdep", "r"]
     assert words[11:17] == ["0", "0", "0", "0", "0", "0.00"] and words[17].startswith("all.q@")
+
+
+def test_states_of_queues_alone_choose_no_jobs_that_wait(desk: Desk) -> None:
+    held = desk.qsub("-h", "-q", "all.q", "-b", "y", "true")
+    assert desk("qstat", "-qs", "d").out.splitlines()[2].split()[0] == str(held)
+    assert desk("qstat", "-f", "-qs", "d").out == ""

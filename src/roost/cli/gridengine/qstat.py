@@ -151,6 +151,10 @@ class Query:
         stands = task.state[-1:] in ("s", "S", "T")
         return "r" in self.states or ("s" in self.states and stands)
 
+    def leaves(self, task: Task) -> bool:
+        """Whether the queues that are chosen say nothing of a task: `-qs` alone is about those that run."""
+        return not task.runs and not self.full and set(self.wanted) == {"qs"}
+
     def _is_meant(self, owner: str) -> bool:
         return any(fnmatchcase(owner, user) for user in self.users or (user_name(),))
 
@@ -292,7 +296,7 @@ def _jobs(pool: Pool, query: Query, chosen: Chosen | None) -> tuple[list[Listed]
     found = tasks_of(pool.ask(queue.Query(owners=owners, projection=SHOWN)))
     found = with_predecessors(pool, found)
     wanted = (task for task in found if task.state != "z" and query.wants(task))
-    tasks = with_causes(pool, [task for task in wanted if chosen is None or chosen.has(task)])
+    tasks = with_causes(pool, [task for task in wanted if chosen is None or query.leaves(task) or chosen.has(task)])
     priorities = tables.of_priorities(pool.ask(central.CellPriorities())) if tasks else {}
     none = NO_PRIORITY
 
