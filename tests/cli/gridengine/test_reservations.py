@@ -265,6 +265,28 @@ def test_qconf_breaks_no_reservation(desk: Desk) -> None:
     desk("qconf", "-rattr", "queue", "slots", "3", "all.q")
 
 
+def test_quotas_do_not_count_for_its_jobs(desk: Desk) -> None:
+    """As in the real system: `qquota` shows the slots outside alone."""
+    stop, rqs = desk.pool.work / "stop-quota", desk.pool.work / "rqs"
+    rqs.write_text("{\nname q\ndescription NONE\nenabled TRUE\nlimit users {*} to slots=1\n}\n")
+    desk("qconf", "-Arqs", str(rqs))
+    try:
+        number, quiet = reserve(desk, "-d", "600", "-pe", "make", "2"), ("-j", "y", "-o", "/dev/null")
+        wait = f"while [ ! -e {stop} ]; do sleep 0.05; done\n"
+        for name in ("in1", "in2"):
+            desk.qsub("-N", name, "-ar", str(number), *quiet, text=wait)
+        for name in ("out1", "out2"):
+            desk.qsub("-N", name, *quiet, text=wait)
+        eventually(lambda: list(jobs(desk).values()).count("r") == 3, lambda: desk("qstat").out)
+        assert jobs(desk)["in1"] == jobs(desk)["in2"] == "r"
+        assert re.search(r"q/1 +slots=1/1 ", desk("qquota").out)
+        done = desk("qsub", "-w", "p", "-pe", "make", "2", "-b", "y", "true", status=1)
+        assert "verification: no suitable queues" in done.err
+    finally:
+        stop.touch()
+        desk("qconf", "-drqs", "q")
+
+
 def test_only_those_may_who_are_listed(desks: tuple[Desk, Desk]) -> None:
     root, user = desks
     denied = f'denied: "{USER}" must be manager or in userset "arusers"\n'

@@ -72,7 +72,8 @@ def _print(pool: Pool, wanted: dict[str, list[str]], *, as_xml: bool) -> int:
         reports=reports_of({row.name: row.reported for row in pool.ask(central.CellHosts())}, now),
         now=now,
         local_time=datetime.datetime.fromtimestamp(now),
-        running=running_tasks(tasks),
+        # Quotas do not count for advance reservations, nor for their jobs.
+        running=tuple(task for task in running_tasks(tasks) if not task.reservation),
     )
     known = by_any_name(cell.complexes.values())
     resources = frozenset(known[name].name if name in known else name for name in wanted.pop("l", ()))

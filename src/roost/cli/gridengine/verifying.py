@@ -64,8 +64,8 @@ def why_not(pool: Pool, ad: ClassAd, *, as_it_is: bool) -> tuple[str, ...] | Non
         raise rejected(complaint)
     instances, asked = resolve(cell), ad.get(RESERVATION)
     number = asked if isinstance(asked, int) else 0
-    booked = _booked(pool, number, reader, now)
-    if number and not booked:
+    booked = _booked(pool, number, reader, now, as_it_is=as_it_is)
+    if number and all(one.number != number for one in booked):
         # The queue says that there is no such reservation.
         return None
     plan = run(
@@ -85,21 +85,21 @@ def why_not(pool: Pool, ad: ClassAd, *, as_it_is: bool) -> tuple[str, ...] | Non
     return None if plan.dispatches else plan.scheduling_info(1)
 
 
-def _booked(pool: Pool, number: int, reader: Reader, now: float) -> tuple[Booked, ...]:
-    """The advance reservation that a job is to use, as if it had begun and nothing of it were in use."""
+def _booked(pool: Pool, number: int, reader: Reader, now: float, *, as_it_is: bool) -> tuple[Booked, ...]:
+    """The advance reservation that a job is to use, as if it had begun; `as_it_is`: and all others as they are."""
     from roost.gridengine.pool.reservations import request_of
     from roost.gridengine.scheduling import Booked, Grant
     from roost.wire.reservations import reservation_from
 
-    rows = pool.ask(central.CellReservations()) if number else []
-    found = [reservation_from(row.reservation) for row in rows if row.reservation.number == number]
+    rows = pool.ask(central.CellReservations()) if number or as_it_is else []
+    found = [reservation_from(row.reservation) for row in rows if as_it_is or row.reservation.number == number]
     return tuple(
         Booked(
             number=one.number,
             request=request_of(one, reader),
             grants=tuple(Grant(*grant) for grant in one.grants),
-            start=now,
-            end=now + 1.0,
+            start=now if one.number == number else one.start,
+            end=max(one.end, now + 1.0) if one.number == number else one.end,
             environment=one.environment,
         )
         for one in found
