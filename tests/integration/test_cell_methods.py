@@ -253,3 +253,24 @@ def test_what_a_job_reads_and_writes_is_measured_and_accounted(site: Site) -> No
     gate.touch()
     io = site.gone(job)["io"]
     assert 0.25 <= float(io.removesuffix("GB").strip()) < 0.27, io
+
+
+def test_a_queue_with_an_initial_state_has_it_again_when_its_machine_starts(site: Site) -> None:
+    site.queue(initial_state="disabled")
+    instance = f"all.q@{node(site.pool)}"
+
+    def shown() -> str:
+        return site.grid("qstat", "-f").out.splitlines()[2].split()[-1]
+
+    site.grid("qmod", "-e", instance)
+    eventually(lambda: shown() != "d", "it is enabled")
+    site.pool.kill("schedd")
+    site.pool.kill("central")
+    eventually(lambda: shown() != "d", "it stays enabled")
+    # Times are whole seconds.
+    time.sleep(1.1)
+    site.pool.kill("node")
+    eventually(lambda: shown() == "d", lambda: site.grid("qstat", "-f").out)
+    site.grid("qmod", "-e", instance)
+    eventually(lambda: shown() != "d", "a command counts after the start")
+    site.queue()

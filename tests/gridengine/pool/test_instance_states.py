@@ -6,7 +6,7 @@ import dataclasses
 
 import pytest
 
-from roost.gridengine.pool.instance_states import after, first_letters, may_change, named
+from roost.gridengine.pool.instance_states import after, first_letters, letters_of, may_change, named
 from roost.model.cell_requests import InstanceAction
 from roost.model.digests import states_digest
 from tests.gridengine.scheduling.cells import cell
@@ -52,3 +52,19 @@ def test_a_digest_tells_states_apart() -> None:
     some = {"a@h": "d", "b@h": ""}
     assert states_digest(some) == states_digest(dict(reversed(some.items())))
     assert len({states_digest(each) for each in ({}, some, {"a@h": "d"}, {"a@h": "s"})}) == 4
+
+
+def test_a_queue_with_an_initial_state_has_it_again_when_its_machine_starts() -> None:
+    def letters(word: str, given: str | None, *, given_at: float, started_at: float) -> str:
+        ((_, instance),) = named(cell(f"cqueues/all.q: initial_state {word}"), ("all.q@node1",))
+        assert instance is not None
+        return letters_of(instance, given, given_at, started_at)
+
+    # Without one, and with a command after the start, what was given stays.
+    assert letters("default", "d", given_at=1, started_at=2) == "d"
+    assert letters("disabled", "", given_at=3, started_at=2) == ""
+    assert letters("disabled", None, given_at=0, started_at=2) == "d"
+    assert letters("disabled", "", given_at=1, started_at=2) == "d"
+    assert letters("enabled", "ds", given_at=1, started_at=2) == "s"
+    # When the daemon started is not known.
+    assert letters("enabled", "d", given_at=1, started_at=0) == "d"

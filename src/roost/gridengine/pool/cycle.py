@@ -33,7 +33,7 @@ from roost.gridengine.instances import QueueInstance, Resolver, resolve
 from roost.gridengine.objects.calendar import State
 from roost.gridengine.objects.host import GLOBAL
 from roost.gridengine.pool.hosts import Hosts, global_loads, load_values
-from roost.gridengine.pool.instance_states import first_letters
+from roost.gridengine.pool.instance_states import has_initial_state, letters_of
 from roost.gridengine.pool.requests import Groups, Reader
 from roost.gridengine.pool.reservations import booked
 from roost.gridengine.pool.suspensions import Order, Place, Suspensions
@@ -93,6 +93,9 @@ class ActiveCell:
     suspends_by_itself: bool
     #: Letters that instances were given; those without have their `initial_state`.
     states: Mapping[str, str] = field(default_factory=dict)
+    #: When they were given them, and when the daemons of hosts started, epoch s.
+    given_at: Mapping[str, float] = field(default_factory=dict)
+    started: Mapping[str, float] = field(default_factory=dict)
     #: Instances that are in the error state, each with the reason.
     errors: Mapping[str, str] = field(default_factory=dict)
     #: What users have used, as far as a run needs it.
@@ -112,6 +115,11 @@ class ActiveCell:
             suspends_by_itself=_suspends(cell),
             needs_usage=needs_usage(cell),
         )
+
+    @property
+    def has_initial_states(self) -> bool:
+        """Whether it matters when daemons of machines started."""
+        return any(map(has_initial_state, self.instances))
 
     @property
     def suspends(self) -> bool:
@@ -417,7 +425,10 @@ def cell_snapshot(
 
 def _given(active: ActiveCell) -> Iterator[tuple[str, str]]:
     """States of instances that neither their calendars nor their loads say."""
-    known = {one.name: first_letters(one) for one in active.instances} | dict(active.states)
+    known = dict(active.states)
+    for one in active.instances:
+        at, started = active.given_at.get(one.name, 0.0), active.started.get(one.host, 0.0)
+        known[one.name] = letters_of(one, active.states.get(one.name), at, started)
     for name in {**known, **active.errors}:
         yield name, known.get(name, "") + ("E" if name in active.errors else "")
 

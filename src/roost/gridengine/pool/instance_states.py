@@ -86,7 +86,9 @@ def changed(
         elif action is InstanceAction.CLEAR:
             outcome = "changed" if instance.name in errors else "already"
         else:
-            outcome = "changed" if after(before, action) != before else "already"
+            # With an `initial_state` the machine may have started since: the command counts from now on.
+            is_old = has_initial_state(instance) and instance.name in given
+            outcome = "changed" if after(before, action) != before or is_old else "already"
         if outcome == "changed" and action is not InstanceAction.CLEAR:
             found[instance.name] = after(before, action)
         outcomes.append((instance.name, outcome))
@@ -103,6 +105,24 @@ def may_change(cell: Cell, user: str, instance: QueueInstance) -> bool:
 def first_letters(instance: QueueInstance) -> str:
     """The state of an instance that was never given one."""
     return "d" if instance.settings.initial_state == "disabled" else ""
+
+
+def has_initial_state(instance: QueueInstance) -> bool:
+    """Whether an instance is enabled or disabled anew when the daemon of its machine starts."""
+    return instance.settings.initial_state in ("enabled", "disabled")
+
+
+def letters_of(instance: QueueInstance, given: str | None, given_at: float, started_at: float) -> str:
+    """The state of an instance: what it was given, None for nothing, and when; and when its machine's daemon started.
+
+    Times are epoch s, 0 for one that is not known. What was given before the start is the state s at most, if the
+    queue has an `initial_state`.
+    """
+    if given is None:
+        return first_letters(instance)
+    if not has_initial_state(instance) or given_at >= started_at:
+        return given
+    return first_letters(instance) + given.replace("d", "")
 
 
 def after(letters: str, action: InstanceAction) -> str:

@@ -22,7 +22,7 @@ from roost.config import Config
 from roost.model.cell_requests import LOAD_SENSORS, SUSPENDERS
 from roost.model.cell_reservations import AdvanceReservation, digest_names
 from roost.model.cell_usage import Owner, Used
-from roost.model.digests import states_digest
+from roost.model.digests import given_state, states_digest
 from roost.negotiator.beside_cell import warning
 from roost.negotiator.snapshot import Plan, Pledge, Snapshot
 from roost.negotiator.timing import Steps, Urgency
@@ -79,6 +79,8 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger("roost.cell")
 
+#: Type of the ads that say when daemons of machines started.
+MASTER: Final = "DaemonMaster"
 #: Time until a cell that could not be fetched is asked for again, s.
 AGAIN_S: Final = 2.0
 #: How long a machine may take to show which load sensors it was told of, s.
@@ -178,7 +180,20 @@ class PoolCell:
         errors = self._errors.get(self._from, {})
         if self._found.errors != errors:
             self._found = self._found.with_errors(errors)
+        if self._found.has_initial_states and (started := self._started(self._found)) != self._found.started:
+            self._found = records.replace(self._found, started=started)
         return self._found
+
+    def _started(self, found: ActiveCell) -> dict[str, float]:
+        """When the daemons of the cell's hosts started, epoch s."""
+        from roost.gridengine.pool.hosts import Hosts
+
+        hosts, started = Hosts(found.cell, found.instances), dict[str, float]()
+        for name, kept in self._daemon.table.of(MASTER):
+            host, at = hosts.of(name), kept.ad.get("DaemonStartTime")
+            if host is not None and isinstance(at, int):
+                started[host] = float(at)
+        return started
 
     @property
     def _is_current(self) -> bool:
@@ -372,6 +387,7 @@ class PoolCell:
         found = records.replace(
             found,
             states={row.name: row.letters for row in given},
+            given_at={row.name: row.at for row in given},
             reservations=tuple(reservation_from(row) for row in booked),
         )
         serial = self._usage_told.get(queue, 0)
@@ -608,7 +624,8 @@ class PoolCell:
 
 def _digest_of(found: ActiveCell) -> str:
     """What tells the states of instances and the reservations that are here from others."""
-    return states_digest({**found.states, **digest_names(one for one in found.reservations if one.number > 0)})
+    given = {name: given_state(letters, found.given_at.get(name, 0.0)) for name, letters in found.states.items()}
+    return states_digest({**given, **digest_names(one for one in found.reservations if one.number > 0)})
 
 
 def _active(rows: list[CellFile]) -> ActiveCell:

@@ -24,7 +24,7 @@ from roost.model.cell_requests import (
     TASK,
     InstanceAction,
 )
-from roost.model.digests import states_digest
+from roost.model.digests import given_state, states_digest
 from roost.runtime.identity import groups_of, host_name, ids_of
 from roost.runtime.queue.cell.edits import Rights, edited
 from roost.runtime.queue.cell.records import record_of_changes, record_of_denied, record_of_states, told
@@ -159,8 +159,8 @@ class CellAnswers:
 
     def _hold_states(self, kept: KeptCell) -> None:
         claim_table = self._daemon.queue.claim_table
-        letters = {name: given.letters for name, given in kept.states.items()}
-        claim_table.cell_states = states_digest({**letters, **self.reservations.names})
+        given = {name: given_state(one.letters, one.at) for name, one in kept.states.items()}
+        claim_table.cell_states = states_digest({**given, **self.reservations.names})
         claim_table.closed = frozenset(name for name, given in kept.states.items() if given.letters)
 
     def _reserved(self) -> None:
