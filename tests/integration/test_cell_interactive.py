@@ -94,6 +94,20 @@ def test_a_command_has_its_streams_and_its_status(pool: Pool) -> None:
     assert done(pool, "qrsh", "cat; echo", "  more", text=b"one\ntwo") == (0, b"one\ntwomore\n", b"")
 
 
+def test_a_verifier_sees_and_corrects_an_interactive_job(pool: Pool, tmp_path: Path) -> None:
+    script = tmp_path / "jsv"
+    script.write_text(
+        "#!/bin/sh\nwhile read -r word name value; do case $word in START) echo STARTED;; "
+        f'PARAM) echo "$name $value" >> {tmp_path}/told;; '
+        "BEGIN) echo PARAM N verified; echo ENV ADD FOO new; echo RESULT STATE CORRECT;; esac; done\n"
+    )
+    script.chmod(0o755)
+    words = ("qrsh", "-jsv", str(script), 'echo "$REQUEST $FOO"; exit 4')
+    assert done(pool, *words) == (4, b"verified new\n", b"")
+    told = (tmp_path / "told").read_text().splitlines()
+    assert {"CONTEXT client", "CLIENT qrsh"} <= set(told)
+
+
 def test_much_goes_both_ways_and_in_order(pool: Pool) -> None:
     data = os.urandom(21_000_000)
     status, out, err = done(pool, "qrsh", "cat", text=data)

@@ -68,7 +68,7 @@ class Wish:
 
 def interact(wish: Wish) -> int:
     """Do it; the exit status. Raises Failure."""
-    name, plan = plan_of(wish.asked, wish.work)
+    _, plan = plan_of(wish.asked, wish.work)
     session = uuid.uuid4().hex
     plan.common[cell.INTERACTIVE] = str(wish.interaction)
     if wish.interaction is not Interaction.WINDOW:
@@ -77,6 +77,10 @@ def interact(wish: Wish) -> int:
         plan.common[cell.TERMINAL] = "{}x{}".format(*keyboard.terminal_size())
     if not wish.stdin:
         plan.common[cell.NO_INPUT] = True
+    if wish.asked.verifiers:
+        from roost.cli.gridengine.jsv import verified as verified_by_programs
+
+        plan = verified_by_programs(wish.asked, plan, wish.called)
 
     def work(pool: Pool) -> int:
         follow(pool, plan, wish.asked)
@@ -87,7 +91,7 @@ def interact(wish: Wish) -> int:
                 return 0
         with _signals_end():
             try:
-                return _run(pool, wish, session, name, pool.ask(queue.Submit(clusters=(plan.to_data(),)))[0])
+                return _run(pool, wish, session, pool.ask(queue.Submit(clusters=(plan.to_data(),)))[0])
             except Refused as refused:
                 raise Failure(refused.answer.text or str(refused)) from None
             except Ended as ended:
@@ -107,14 +111,14 @@ def _signals_end() -> Iterator[None]:
     yield
 
 
-def _run(pool: Pool, wish: Wish, session: str, name: str, taken: queue.Submitted) -> int:
+def _run(pool: Pool, wish: Wish, session: str, taken: queue.Submitted) -> int:
     number = str(taken.cluster)
     keeper = Keeper(number)
     try:
         for warning in taken.warnings:
             sys.stderr.write(f"{wish.called}: warning: {warning}\n")
         if wish.verbose:
-            sys.stdout.write(f'Your job {number} ("{name}") has been submitted\n')
+            sys.stdout.write(f'Your job {number} ("{taken.name}") has been submitted\n')
             sys.stdout.flush()
             _tell("waiting for interactive job to be scheduled ...")
         host = wait_for_machine(pool, number)

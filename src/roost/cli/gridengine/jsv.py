@@ -1,4 +1,4 @@
-"""``qsub -jsv``: programs of the user that look at a job before it is sent.
+"""``-jsv`` of `qsub`, `qrsh` and their like: programs of the user that look at a job before it is sent.
 
 All that are named are run, that of the command line first, then those of scripts and request files. Each is started,
 asked about this job, and ended.
@@ -34,9 +34,9 @@ _OPTIONS: Final = ("hold_jid", "hold_jid_ad", "m", "w")
 _QUIT_S: Final = 1.0
 
 
-def verified(asked: Asked, plan: ClusterPlan) -> ClusterPlan:
+def verified(asked: Asked, plan: ClusterPlan, command: str = "qsub") -> ClusterPlan:
     """The plan as the verifiers leave it; options that are not in it are changed in `asked`. Raises Failure."""
-    by = _submitter()
+    by = _submitter(command)
     options: dict[str, str] = {name: asked.texts[name] for name in _OPTIONS if name in asked.texts}
     submission = Submission(plan=plan, options=options)
     for text in asked.verifiers:
@@ -51,7 +51,7 @@ def verified(asked: Asked, plan: ClusterPlan) -> ClusterPlan:
         except Misused as misused:
             raise rejected(str(misused)) from None
         for warning in warnings:
-            sys.stderr.write(f"qsub: {warning}\n")
+            sys.stderr.write(f"{command}: {warning}\n")
     for name in _OPTIONS:
         asked.texts.pop(name, None)
     asked.texts.update(submission.options)
@@ -71,7 +71,7 @@ def _path(text: str) -> Path:
     return path.absolute()
 
 
-def _submitter() -> Submitter:
+def _submitter(command: str) -> Submitter:
     try:
         group = grp.getgrgid(os.getgid()).gr_name
     except KeyError:
@@ -84,7 +84,7 @@ def _submitter() -> Submitter:
         submit_host=SystemSubmitHost(),
         now=time.time(),
         context="client",
-        client="qsub",
+        client=command,
         is_directory=lambda path: Path(path).is_dir(),
         date_time=date_time,
         instant=instant,
