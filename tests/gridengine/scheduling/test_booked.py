@@ -99,6 +99,19 @@ def test_reserved_slots_that_nobody_uses_suspend_no_queue() -> None:
     assert list(places(used)) == [0]
 
 
+def test_a_host_that_is_reserved_for_itself() -> None:
+    """As the real system: its jobs need not ask for it, and nobody else gets the host."""
+    one = cell(f"{_ONE}\nexecution/node1: complex_values excl=TRUE", f"{_LIC}\nexcl excl BOOL EXCL YES YES 0 0")
+    alone = (booked(7, -1, 60, "excl=TRUE", slots=2),)
+    found = plan(one, inside(1, 7), job(2), reservations=alone)
+    assert list(places(found)) == [1]
+    assert told(found, 2) == (
+        '(-l NONE) cannot run at host "node1" because for default request exclusive resource (excl) is already in use',
+    )
+    more = allot(snapshot(one, reservations=alone), request(), NOW, NOW + 60, lambda _: True)
+    assert not isinstance(more, Allocation)
+
+
 def test_what_is_granted_leaves_out_what_runs_and_what_is_reserved() -> None:
     busy = (running(90, "all.q@node1", "h_rt=100", age=0),)
     one = snapshot(cell(_ONE), running=busy, reservations=(booked(1, 500, 600, slots=3),))

@@ -80,8 +80,3 @@ def _pairs(needs: Iterable[Need], slots: int) -> Iterator[Pair]:
     for need in needs:
         amount = need.amount * slots
         yield Pair(need.name, "infinity" if math.isinf(amount) else f"{amount:.6f}")
-
-
-def is_active(one: Booked, now: float) -> bool:
-    """Whether a reservation has its resources now."""
-    return one.start <= now < one.end
