@@ -10,7 +10,7 @@ import pytest
 from roost.base.records import replace
 from roost.config import MemoryHost
 from roost.gridengine.cell import new_cell, write_cell
-from roost.gridengine.pool.cycle import ActiveCell
+from roost.gridengine.pool.active_cell import ActiveCell
 from roost.lab.compare import compare
 from roost.lab.inputs.accounting import read_accounting
 from roost.lab.inputs.cell import checked, whole

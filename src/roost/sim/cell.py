@@ -17,6 +17,7 @@ from roost.classad import ClassAd
 from roost.classad.values import fold
 from roost.gridengine.cell import Cell
 from roost.gridengine.edits import Asker, Edited, Order, edit, malformed
+from roost.gridengine.pool.active_cell import ActiveCell
 from roost.gridengine.pool.admission import (
     NOTHING,
     RAISED,
@@ -29,7 +30,7 @@ from roost.gridengine.pool.admission import (
     ticket_bars,
 )
 from roost.gridengine.pool.context import context_of
-from roost.gridengine.pool.cycle import ActiveCell, cell_cycle
+from roost.gridengine.pool.cycle import cell_cycle
 from roost.gridengine.pool.instance_states import Changed, changed
 from roost.gridengine.pool.requests import SIGNIFICANT, Reader
 from roost.gridengine.pool.suspensions import Suspensions

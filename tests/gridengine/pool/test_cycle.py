@@ -13,7 +13,8 @@ import pytest
 from roost.classad import ClassAd
 from roost.classad.vector import Table
 from roost.gridengine.cell import Cell
-from roost.gridengine.pool.cycle import ActiveCell, CellRecord, cell_cycle
+from roost.gridengine.pool.active_cell import ActiveCell
+from roost.gridengine.pool.cycle import CellRecord, cell_cycle
 from roost.gridengine.pool.view import instance_rows
 from roost.model.cell_usage import Owner, Used
 from roost.negotiator.snapshot import Match, Plan, Request, Snapshot, SubmitterDemand

@@ -26,14 +26,13 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from roost.base.records import dataclass, field, replace
+from roost.base.records import dataclass, field
 from roost.classad import ClassAd
-from roost.gridengine.cell import Cell
-from roost.gridengine.instances import QueueInstance, Resolver, resolve
-from roost.gridengine.objects.calendar import State
+from roost.gridengine.instances import QueueInstance, Resolver
 from roost.gridengine.objects.host import GLOBAL
+from roost.gridengine.pool.active_cell import ActiveCell
 from roost.gridengine.pool.hosts import Hosts, global_loads, load_values
-from roost.gridengine.pool.instance_states import has_initial_state, letters_of
+from roost.gridengine.pool.instance_states import letters_of
 from roost.gridengine.pool.requests import Groups, Reader
 from roost.gridengine.pool.reservations import booked
 from roost.gridengine.pool.suspensions import Order, Place, Suspensions
@@ -47,7 +46,7 @@ from roost.gridengine.pool.tasks import (
     running_task,
     task_ad,
 )
-from roost.gridengine.pool.usage import needs_usage, used_by_account
+from roost.gridengine.pool.usage import used_by_account
 from roost.gridengine.scheduling import (
     Dispatch,
     Grant,
@@ -62,8 +61,6 @@ from roost.gridengine.scheduling import (
 from roost.gridengine.scheduling import Snapshot as CellSnapshot
 from roost.gridengine.scheduling.loads import host_of
 from roost.model.cell_requests import DEADLINE, NEXT_ON_MACHINE, OVERRIDE_TICKETS, RESERVATION, RESERVE, SHARE, TASK
-from roost.model.cell_reservations import AdvanceReservation
-from roost.model.cell_usage import Owner, Used
 from roost.model.cycle_answers import JobInCell, SlotInCycle
 from roost.model.identifiers import public_of
 from roost.negotiator.snapshot import Match, Part, Pledge, Rejection, Request, Snapshot, SubmitterDemand
@@ -80,69 +77,6 @@ _TASKS_MORE: Final = 1
 _EPOCH: Final = datetime.datetime(1970, 1, 1)
 #: `qsub -p`
 _PRIORITIES: Final = (-1023, 1024)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ActiveCell:
-    """The cell that a pool runs by."""
-
-    revision: int
-    cell: Cell
-    instances: tuple[QueueInstance, ...]
-    #: Whether anything of its configuration suspends jobs.
-    suspends_by_itself: bool
-    #: Letters that instances were given; those without have their `initial_state`.
-    states: Mapping[str, str] = field(default_factory=dict)
-    #: When they were given them, and when the daemons of hosts started, epoch s.
-    given_at: Mapping[str, float] = field(default_factory=dict)
-    started: Mapping[str, float] = field(default_factory=dict)
-    #: Instances that are in the error state, each with the reason.
-    errors: Mapping[str, str] = field(default_factory=dict)
-    #: What users have used, as far as a run needs it.
-    usage: tuple[tuple[Owner, Used], ...] = ()
-    #: Whether a run does.
-    needs_usage: bool = False
-    #: Advance reservations.
-    reservations: tuple[AdvanceReservation, ...] = ()
-
-    @classmethod
-    def of(cls, revision: int, cell: Cell) -> ActiveCell:
-        """A cell with its instances."""
-        return cls(
-            revision=revision,
-            cell=cell,
-            instances=resolve(cell),
-            suspends_by_itself=_suspends(cell),
-            needs_usage=needs_usage(cell),
-        )
-
-    @property
-    def has_initial_states(self) -> bool:
-        """Whether it matters when daemons of machines started."""
-        return any(map(has_initial_state, self.instances))
-
-    @property
-    def suspends(self) -> bool:
-        """Whether anything of it suspends jobs."""
-        return self.suspends_by_itself or any("s" in letters for letters in self.states.values())
-
-    def reserved_at(self, number: int) -> int:
-        """When an advance reservation was made, epoch s; 0 if there is none of that number."""
-        return next((int(one.submitted) for one in self.reservations if one.number == number), 0)
-
-    def with_errors(self, errors: Mapping[str, str]) -> ActiveCell:
-        """The cell with other instances in the error state."""
-        return replace(self, errors=errors)
-
-
-def _suspends(cell: Cell) -> bool:
-    for queue in cell.queues.values():
-        subordinations = (queue.defaults.subordinate_list, *queue.overrides.get("subordinate_list", {}).values())
-        thresholds = (queue.defaults.suspend_thresholds, *queue.overrides.get("suspend_thresholds", {}).values())
-        if any(thresholds) or any(one.queues or one.slotwise for one in subordinations):
-            return True
-    rules = (rule for calendar in cell.calendars.values() for part in calendar.rules for rule in part)
-    return any(rule.state is State.SUSPENDED for rule in rules)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

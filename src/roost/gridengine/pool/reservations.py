@@ -31,7 +31,7 @@ from roost.model.cell_requests import RESERVATION_USERS
 from roost.model.cell_reservations import AdvanceReservation
 
 if TYPE_CHECKING:
-    from roost.gridengine.pool.cycle import ActiveCell
+    from roost.gridengine.pool.active_cell import ActiveCell
 
 #: Letters of instances that are trouble for a reservation, with the words for it.
 _TROUBLE: Final = {"d": "disabled", "s": "suspended", "E": "in error state", "u": "unknown"}

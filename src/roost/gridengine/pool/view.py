@@ -9,7 +9,8 @@ from roost.base.records import dataclass, replace
 from roost.gridengine.instances import QueueInstance
 from roost.gridengine.objects.complex import Complex
 from roost.gridengine.objects.host import GLOBAL
-from roost.gridengine.pool.cycle import ActiveCell, cell_snapshot, pool_hosts
+from roost.gridengine.pool.active_cell import ActiveCell
+from roost.gridengine.pool.cycle import cell_snapshot, pool_hosts
 from roost.gridengine.pool.hosts import Hosts
 from roost.gridengine.pool.reservations import slots_now, state_of, troubles
 from roost.gridengine.pool.suspensions import Suspensions

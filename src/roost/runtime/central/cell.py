@@ -66,7 +66,7 @@ if TYPE_CHECKING:
 
     from roost.collector.table import AdTable
     from roost.gridengine.cell import Cell
-    from roost.gridengine.pool.cycle import ActiveCell
+    from roost.gridengine.pool.active_cell import ActiveCell
     from roost.gridengine.pool.suspensions import Suspensions
     from roost.gridengine.pool.view import Offer
     from roost.negotiator.timing import CycleTimer
@@ -630,7 +630,7 @@ def _digest_of(found: ActiveCell) -> str:
 
 def _active(rows: list[CellFile]) -> ActiveCell:
     from roost.gridengine.cell import read_cell
-    from roost.gridengine.pool.cycle import ActiveCell
+    from roost.gridengine.pool.active_cell import ActiveCell
 
     return ActiveCell.of(rows[0].revision, read_cell({row.name: row.text for row in rows}))
 
