@@ -13,7 +13,7 @@ from roost.classad import ClassAd, parse_expression
 from roost.config import MemoryHost, load_text
 from roost.model.codes import HoldCode
 from roost.schedd import events as ev
-from roost.schedd.admission import ONE_BY_ONE_MAX, admission
+from roost.schedd.admission import JOB_CHARS_MAX, ONE_BY_ONE_MAX, admission, size_of, too_large
 from roost.schedd.changes import PutCluster, PutJob
 from roost.schedd.configured import queue_settings
 from roost.schedd.effects import Reply
@@ -374,3 +374,26 @@ def test_the_template_for_accounts_refuses_jobs_that_are_charged_to_others() -> 
     submit(target, source(1))
     assert not edited(target, "ann", AccountingGroup="bob").ok
     assert edited(target, "root", superuser=True, AccountingGroup="bob").ok
+
+
+def test_an_ad_is_too_large_from_one_character_over_the_limit_on_numbers_included() -> None:
+    numbers = {f"N{number}": number * 10**9 for number in range(100)}
+    under = ClassAd({**numbers, "R": 1 / 3, "B": True, "E": parse_expression("a + b"), "Text": ""})
+    job = ClassAd({"Other": -(2**63)})
+    job.chain_to(under)
+    under["Text"] = "x" * (JOB_CHARS_MAX - size_of(under) - size_of(job))
+    assert too_large(job) == ""
+    under["Text"] += "x"
+    assert too_large(job) == f"its ad has {JOB_CHARS_MAX + 1} characters, and {JOB_CHARS_MAX} is the most"
+
+
+@pytest.mark.parametrize(
+    "text", ["", "1", "1.", ".0", "1.0.0", "1.-1", "a.0", "1234567890.0", "1.1234567890", "1_0.0", "².0"]
+)
+def test_what_is_not_a_name_of_a_job_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match="is not a job: write CLUSTER"):
+        JobId.read(text)
+
+
+def test_names_of_jobs_are_read() -> None:
+    assert (JobId.read("12.0"), JobId.read(" 999999999.7 ")) == (JobId(12, 0), JobId(999_999_999, 7))

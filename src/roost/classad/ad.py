@@ -111,9 +111,13 @@ class ClassAd(MutableMapping[str, Any]):
 
     def get(self, name: Any, default: Any = None) -> Any:
         """As of any mapping. Ads are asked much for what they lack, and raising an exception for that takes long."""
-        if not isinstance(name, str) or self.cell(key_of(name)) is MISSING:
+        if not isinstance(name, str):
             return default
-        return self[name]
+        key = key_of(name)
+        cell = self.cell(key)
+        if cell is MISSING:
+            return default
+        return self._settle(key, cell) if cell.__class__ is Expr and cell.may_be_plain else cell
 
     def __setitem__(self, name: str, value: Any) -> None:
         self.put(check_name(name), to_cell(value, self))

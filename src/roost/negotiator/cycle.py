@@ -82,6 +82,8 @@ class _Cycle:
     group_used: dict[str, float] = field(default_factory=dict)
     groups: dict[str, Group] = field(default_factory=dict)
     spins: int = 0
+    #: The requests that take part, and the ad of each.
+    _asked: dict[Key, ClassAd] = field(default_factory=dict)
     _priorities: dict[str, float] = field(default_factory=dict)
     _over: dict[str, list[str]] = field(default_factory=dict)
     ceilings: Ceilings = field(init=False)
@@ -117,12 +119,7 @@ class _Cycle:
             watch=Stopwatch(settings.times),
         )
         queue_submitters = self._queue_submitters()
-        wanted = {
-            pending.key: pending.request.ad
-            for queue_submitter in queue_submitters
-            for pending in queue_submitter.pending_requests
-        }
-        self.memory.begin(snapshot, evaluator, wanted)
+        self.memory.begin(snapshot, evaluator, self._asked)
         if self._has_quotas():
             yield from self._by_quota(queue_submitters)
         else:
@@ -192,6 +189,7 @@ class _Cycle:
                     key = (demand.schedd, demand.submitter, request.autocluster)
                     about = request.ad, key, self.ceilings.person(request.ad, demand.submitter)
                     known[request.autocluster] = about
+                    self._asked[key] = request.ad
                 pending_requests.append(PendingRequest(about[1], request, about[2]))
             queue_submitter = QueueSubmitter(demand=demand, pending_requests=pending_requests)
             if self.policy.judges_jobs or self.settings.job_constraint is not None:

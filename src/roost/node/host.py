@@ -44,6 +44,10 @@ from roost.starter.policy_inputs import EVICT
 from roost.starter.scripts import breaks_slot, queue_script, script_cause
 from roost.starter.starter_state import Launch
 
+#: Records of which a step makes many, made faster.
+_launch: Final = maker(Launch)
+_job_exited: Final = maker(ev.JobExited)
+
 S = TypeVar("S", bound=Slot)
 
 
@@ -287,7 +291,7 @@ class Host(Generic[S]):
     def _activate(self, slot: S, effect: ef.ActivateStarter, now: float) -> None:
         activation, policy = slot.state.claim.activation, slot.plan.starter
         evicts = not policy.expressions[EVICT].is_literal
-        launch = Launch(
+        launch = _launch(
             job_ad=effect.job_ad,
             slot=slot.plan.name,
             shares=slot.shares,
@@ -345,7 +349,7 @@ class Host(Generic[S]):
                 case sef.ReportEviction(job_state=job_state):
                     self.tell(slot, ev.StarterEvicted(job_state=job_state))
                 case sef.ReportExit(report=report):
-                    self.tell(slot, ev.JobExited(started=report.started))
+                    self.tell(slot, _job_exited(started=report.started))
                     for failure in report.script_failures:
                         # What a queue instance runs is the cell's: its instance takes no jobs, and the slot does.
                         of_slot = not queue_script(starter.state, failure.point)

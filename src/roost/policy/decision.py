@@ -142,4 +142,7 @@ decision: Final = maker(Decision)
 
 def truth_of(value: Value) -> bool | None:
     """TRUE, FALSE, or None for what is neither boolean nor number."""
-    return bool(value) if isinstance(value, bool | int | float) else None
+    kind = value.__class__
+    if kind is bool:
+        return value  # type: ignore[return-value]
+    return bool(value) if kind is int or kind is float or isinstance(value, bool | int | float) else None

@@ -32,6 +32,8 @@ GROUPS: Final = ("AccountingGroup", "AcctGroup", "AcctGroupUser")
 #: Longest name of a group, characters.
 NAME_CHARS_MAX: Final = 256
 _place: Final = attrgetter("place")
+#: As `Cluster.statuses` has it.
+_IDLE: Final = int(JobStatus.IDLE)
 #: What is different in every job of a cluster.
 _OF_PROC: Final = frozenset(("procid", "globaljobid"))
 
@@ -109,7 +111,10 @@ class Job:
     def whole(self, key: str, otherwise: int = 0) -> int:
         """A number attribute by its folded name, truncated."""
         cell = self.ad.cell(key)
-        return int(cell) if isinstance(cell, int | float) and abs(cell) < 2**62 else otherwise
+        kind = cell.__class__
+        if kind is int or kind is float or isinstance(cell, int | float):
+            return int(cell) if -(2**62) < cell < 2**62 else otherwise  # type: ignore[arg-type,operator]
+        return otherwise
 
     def truth(self, key: str) -> bool:
         """Whether an attribute, by its folded name, is literally true."""
@@ -187,7 +192,7 @@ class Cluster:
 
     def is_idle_in(self, proc: int, group: IdleGroup) -> bool:
         """Whether a job is idle, and waits in that group: it may have been in others before."""
-        if self.statuses[proc] != JobStatus.IDLE:
+        if self.statuses[proc] != _IDLE:
             return False
         job = self.jobs.get(proc)
         return job is None or (not job.claim_id and (job.group is None or job.group is group))

@@ -163,7 +163,8 @@ def _begun(job: Job) -> AccountingRecord | None:
     """What is known of the present run as it begins; None if the job has none in a queue instance."""
     ad = job.ad
     task = ad.get(cell.TASK)
-    if not job.run or not isinstance(task, ClassAd):
+    # Most jobs have none, and to find out that something is not an ad takes long.
+    if task is None or not job.run or not isinstance(task, ClassAd):
         return None
     queue, _, host = str(task.get("Instance", "")).partition("@")
     return AccountingRecord(

@@ -24,7 +24,7 @@ _GIB = 2**30
 def charge(work: Work, claim_table: ClaimTable, job: Job, run: str, at: float, said: ClassAd) -> None:
     """Charge the account of a job with what its present run has used until `at`, of which `said` tells."""
     task = job.ad.get(TASK) if claim_table.cell else None
-    if not isinstance(task, ClassAd):
+    if task is None or not isinstance(task, ClassAd):
         return
     accounts = claim_table.usage
     used = _reserved(job, task, min(at, work.now)) if accounts.rules.reserved else _measured(said)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from typing import Final, NamedTuple
 
-_TEXT: Final = re.compile(r"(\d{1,9})\.(\d{1,9})")
+#: Digits of each number at most.
+DIGITS_MAX: Final = 9
 
 
 class JobId(NamedTuple):
@@ -22,10 +22,10 @@ class JobId(NamedTuple):
     @classmethod
     def read(cls, text: str) -> JobId:
         """The job that ``12.0`` names. Raises ValueError."""
-        found = _TEXT.fullmatch(text.strip())
-        if found is None:
+        cluster, _, proc = text.strip().partition(".")
+        if not (cluster.isdecimal() and proc.isdecimal() and max(len(cluster), len(proc)) <= DIGITS_MAX):
             raise ValueError(f"{text!r} is not a job: write CLUSTER.PROC, for instance 12.0")
-        return cls(int(found[1]), int(found[2]))
+        return cls(int(cluster), int(proc))
 
     def __str__(self) -> str:
         return f"{self.cluster}.{self.proc}"

@@ -77,6 +77,9 @@ class IdleGroup:
 
     def first(self) -> int | None:
         """The first idle job; None if there is none."""
+        if self.count == 1 and len(self._back) + max(0, self._fresh_until - self._fresh_from) == 1:
+            # Idle jobs are among these, and there is one: queues of single jobs are asked for each in every cycle.
+            return self._back[0] if self._back else self._fresh_from
         if not self._back and self._fresh_from < self._fresh_until and self._is_idle(self._fresh_from, self):
             return self._fresh_from
         while self._back and not self._is_idle(self._back[0], self):

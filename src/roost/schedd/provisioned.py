@@ -25,7 +25,7 @@ def provisioned(job_ad: ClassAd, slot_ad: ClassAd) -> dict[str, int | float | st
     said = slot_ad.get("MachineResources")
     for name, provided, assigned in _resources(said if isinstance(said, str) else _USUAL):
         amount = slot_ad.get(name)
-        if isinstance(amount, int | float) and not isinstance(amount, bool):
+        if amount.__class__ is int or amount.__class__ is float:
             found[provided] = amount
         devices = slot_ad.get(assigned)
         if isinstance(devices, str) and devices:

@@ -59,11 +59,11 @@ def run_stood_still(work: Work, event: RunStoodStill) -> None:
     if event.still and job.status is not JobStatus.SUSPENDED:
         work.move(job, On.SUSPENDED)
         work.set(job, LastSuspensionTime=at, TotalSuspensions=job.whole("totalsuspensions") + 1)
-        work.log(job, log.JobSuspended(processes=event.processes))
+        work.log(job, lambda ad: log.JobSuspended(processes=event.processes))
     elif not event.still and job.status is JobStatus.SUSPENDED:
         work.move(job, On.CONTINUED)
         count_suspension(work, job, at)
-        work.log(job, log.JobUnsuspended())
+        work.log(job, lambda ad: log.JobUnsuspended())
 
 
 def count_suspension(work: Work, job: Job, at: int) -> None:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime, tzinfo
 from typing import Any, Final
 
+from roost.base.changed import maker
 from roost.classad import UNDEFINED, ClassAd
 from roost.classad.ad import key_of
 from roost.classad.world import FixedWorld, World
@@ -38,6 +39,12 @@ from roost.schedd.event_log.base import Event
 from roost.schedd.identifiers import JobId
 from roost.schedd.job_transitions import On, Transition, row_of, untouched_row
 from roost.schedd.status import JobStatus
+
+#: Records of which a step makes many, made faster.
+_put_job: Final = maker(PutJob)
+_offer_jobs: Final = maker(OfferJobs)
+_put_claim: Final = maker(PutClaim)
+_drop_claim: Final = maker(DropClaim)
 
 #: A queue without user maps.
 NO_MAPS: Final[Mapping[str, Mapping[str, str]]] = {}
@@ -272,7 +279,7 @@ class Work:
     def keep(self, claim: HeldClaim) -> None:
         """A claim has got, or got rid of, a job."""
         self.changes.append(
-            PutClaim(
+            _put_claim(
                 claim_id=claim.id,
                 node=claim.node,
                 slot=claim.slot,
@@ -285,7 +292,7 @@ class Work:
     def drop(self, claim: HeldClaim) -> None:
         """A claim is no longer held."""
         self.dropped = True
-        self.changes.append(DropClaim(claim_id=claim.id))
+        self.changes.append(_drop_claim(claim_id=claim.id))
 
     def leave_slot(self, claim: HeldClaim) -> None:
         """A claim that was granted is over."""
@@ -305,13 +312,13 @@ class Work:
             if number in self.book.clusters:
                 self.changes.append(PutTold(cluster=number, told="" if cluster.told is None else str(cluster.told)))
         for job in self._dirty.values():
-            self.changes.append(PutJob(job=job.id, status=job.status, attributes=_own(job.ad) if kept else job.ad))
+            self.changes.append(_put_job(job=job.id, status=job.status, attributes=_own(job.ad) if kept else job.ad))
         for (path, owner), texts in self._logs.items():
             self.changes.append(AppendLog(path=path, text="".join(texts), owner=owner))
         if self._rulings is not None:
             self.changes.extend(AddAudit(record=each) for each in self._rulings.records(self._in_force, self.now))
         if self._offer or self._offer_later:
-            self.effects.append(OfferJobs(later=not self._offer, left=self.left if self._offer else ()))
+            self.effects.append(_offer_jobs(later=not self._offer, left=self.left if self._offer else ()))
 
 
 def log_paths(ad: ClassAd) -> tuple[str, ...]:

@@ -4,8 +4,8 @@ The key is (time, rank, place, sequence). Rank and place order what happens at t
 depend on when it was planned: polls come before messages, machine after machine. Among the rest, what was planned first
 comes first. So a poll that is left out changes nothing of the order of all that remains.
 
-Only what is due within the present hour is kept in order. What is due later is put by for its hour: most of it is the
-submission of jobs, and deadlines that will be set anew before they come.
+Only what is due within the present minute is kept in order. What is due later is put by for its minute: most of it is
+the submission of jobs, and deadlines that will be set anew before they come.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ Due = Callable[[float], None]
 #: Objects made during a run, less those that are gone, after which cycles of garbage are looked for.
 COLLECTED_EVERY: Final = 200_000
 
-HOUR_S: Final = 3600.0
+#: For so long what is due is kept in order, s.
+ORDERED_S: Final = 60.0
 
 RANK_POLL: Final = 0
 RANK_STARTER: Final = 1
@@ -36,17 +37,17 @@ _Entry = tuple[float, int, int, int, Due]
 class Engine:
     """A heap of what is due."""
 
-    __slots__ = ("_heap", "_hours", "_next_hour", "_sequence", "done", "now")
+    __slots__ = ("_heap", "_later", "_ordered_until", "_sequence", "done", "now")
 
     def __init__(self, start: float) -> None:
         #: Epoch s.
         self.now = start
         #: How many have been taken.
         self.done = 0
-        #: What is due before the next hour, and by the hour what is due later.
+        #: What is due before that instant, and by the minute what is due later.
         self._heap: list[_Entry] = []
-        self._hours: dict[float, list[_Entry]] = {}
-        self._next_hour = start // HOUR_S * HOUR_S + HOUR_S
+        self._later: dict[float, list[_Entry]] = {}
+        self._ordered_until = start // ORDERED_S * ORDERED_S + ORDERED_S
         self._sequence = 0
 
     def at(self, time: float, due: Due, rank: int = RANK_MESSAGE, place: int = 0) -> None:
@@ -54,18 +55,18 @@ class Engine:
         assert time >= self.now, f"planned for {time}, and it is {self.now}"
         self._sequence += 1
         entry = time, rank, place, self._sequence, due
-        if time < self._next_hour:
+        if time < self._ordered_until:
             heapq.heappush(self._heap, entry)
         else:
-            self._hours.setdefault(time // HOUR_S * HOUR_S, []).append(entry)
+            self._later.setdefault(time // ORDERED_S * ORDERED_S, []).append(entry)
 
     def run(self, until: float) -> None:
         """Take everything that is due before `until`, then let it be `until`."""
-        while self._next_hour < until:
-            self._take(self._next_hour)
-            self._heap = self._hours.pop(self._next_hour, [])
+        while self._ordered_until < until:
+            self._take(self._ordered_until)
+            self._heap = self._later.pop(self._ordered_until, [])
             heapq.heapify(self._heap)
-            self._next_hour += HOUR_S
+            self._ordered_until += ORDERED_S
         self._take(until)
         self.now = max(self.now, until)
 

@@ -20,6 +20,7 @@ from typing import Final, Protocol
 
 import numpy as np
 
+from roost.base.changed import maker
 from roost.base.records import replace
 from roost.classad import ClassAd, Expr
 from roost.classad.ad import MISSING
@@ -48,6 +49,10 @@ from roost.sim.queue.queue import NAME, Queue
 from roost.sim.simulated_slot_terms import Terms, terms_of
 from roost.sim.simulated_slots import SimulatedSlots, is_free
 from roost.startd.states import State
+
+#: Records of which a step makes many, made faster.
+_request: Final = maker(Request)
+_match_given: Final = maker(ev.MatchGiven)
 
 #: How long a slot that was given away is kept for who got it, and how soon a cycle follows where there is more, s.
 PROMISE_S: Final = 120.0
@@ -190,6 +195,8 @@ class Negotiation:
         queue.decline = lambda claim_id: self.promised.pop(claim_id, None)  # type: ignore[assignment]
         if eager:
             queue.leave = lambda slots: self._left.update(slots)
+        #: Slots that have changed and were not looked at yet, in the order in which they did first.
+        self._changed: dict[Slot, None] = {}
         self._take(settings)
         engine.at(engine.now + interval_s, self._cycle, RANK_CYCLE)
 
@@ -223,6 +230,7 @@ class Negotiation:
         self._divided = [machine for machine in self.machines if machine.plan.division is not None]
         for slot in slots:
             self.look(slot)
+        self._look_at_changed()
         self._of_policy = ()
         kinds = {(id(slot.plan.policy.expressions), *slot.plan.ad.cells): slot for slot in slots}
         self._tell_significant(kinds.values())
@@ -247,9 +255,11 @@ class Negotiation:
         if draining is not None and draining.start is not None and str(draining.start) not in self._starts:
             self._starts.add(str(draining.start))
             self._tell_significant([slot])
-        self.slot_source.look(slot)
         if not self.eager:
+            # The slots of this cycle's matches are looked at once more before the next, however often they change.
+            self._changed[slot] = None
             return
+        self.slot_source.look(slot)
         # A user whose job has left a slot is no longer charged for it.
         self._turns = -1
         if self._withheld.offers(slot.plan.name, claim_id := slot.state.offered.text, free=is_free(slot)):
@@ -262,6 +272,7 @@ class Negotiation:
 
     def forget(self, machine: Machine) -> None:
         """The machine is dead."""
+        self._look_at_changed()
         self.slot_source.forget(machine)
 
     def more(self, wait_s: float = AGAIN_S) -> None:
@@ -278,7 +289,14 @@ class Negotiation:
         self.engine.at(now + self.interval_s, self._cycle, RANK_CYCLE)
         self._look_round(now)
 
+    def _look_at_changed(self) -> None:
+        """Look at the slots that have changed since the last time, as they are now."""
+        for slot in self._changed:
+            self.slot_source.look(slot)
+        self._changed.clear()
+
     def _look_round(self, now: float) -> None:
+        self._look_at_changed()
         if not self.queue.alive:
             return
         if self.eager and now < self.queue.answered_at:
@@ -516,9 +534,12 @@ class Negotiation:
         given = {autocluster: count for (name, autocluster), count in self._given.items() if name == submitter}
         found = []
         for number, count, job in self._together(groups):
-            count = min(count, places) - given.get(number, 0)
+            if count > places:
+                count = places
+            if number in given:
+                count -= given[number]
             if count > 0:
-                found.append(Request(autocluster=number, ad=sample(number), count=count, job=job))
+                found.append(_request(autocluster=number, ad=sample(number), count=count, job=job))
         return found
 
     def _together(self, groups: list[IdleGroup]) -> list[tuple[int, int, str]]:
@@ -547,7 +568,7 @@ class Negotiation:
             if each.pledge is not None:
                 self._pledges[each.claim_id] = slots[each.slot], each.pledge
         self._tell(
-            ev.MatchGiven(
+            _match_given(
                 submitter=match.submitter,
                 autocluster=match.autocluster,
                 slot=match.slot,

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from functools import cache, lru_cache
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 from roost.classad import ClassAd, Expr, Value, parse_expression
 from roost.classad.ad import MISSING, ad_of_cells, flat_cells
@@ -79,6 +79,8 @@ OWNED: Final = frozenset(fold(name) for name in _NAMES)
 _SPELLED: Final = ClassAd(
     dict.fromkeys(("START", "Requirements", "Name", "SlotBrokenReason", "SlotLeavingReason", *_NAMES), 0)
 )
+#: Whether these are spelled as the first ads had them: then no ad has to say how.
+_USUAL: Final = _SPELLED.own_spellings is None
 _COPIED_KEYS: Final = tuple(fold(name) for name in COPIED_ALWAYS)
 _HELD: Final = frozenset((State.CLAIMED, State.PREEMPTING))
 #: Texts of states and activities: asking a member of an enumeration for its value is slow.
@@ -105,7 +107,9 @@ def overlay(state: SlotState, policy: SlotPolicy, now: float) -> ClassAd:
 
     It is made for every look at a slot: so it is flat, for lookups are fast in it.
     """
-    polled = state.ad
+    polled, expressions = state.ad, policy.expressions
+    if polled.own_spellings is None and expressions.own_spellings is None and not policy.holds_ads and _USUAL:
+        return _added(ad_of_cells({**polled.cells, **expressions.cells}, polled.chained), state, policy, now)
     ad = _under(policy)
     ad.cells = {**polled.cells, **ad.cells}
     if polled.own_spellings is not None:
@@ -137,8 +141,7 @@ def _added(ad: ClassAd, state: SlotState, policy: SlotPolicy, now: float) -> Cla
             cells["draintimesuffices"] = _time_suffices(math.floor(until - policy.drain_activation_grace_s))
     if state.broken is not None or state.leaving is not None:
         cells["start"] = _FALSE
-    job = state.claim.job_ad
-    if job is not None and state.state in _HELD:
+    if state.state in _HELD and (job := state.claim.job_ad) is not None:
         cell = job.cell("cpususage")
         if cell is not MISSING and "cpususage" not in cells and state.ad.cell("cpususage") is MISSING:
             # A policy may publish its own, computed from the load.
@@ -210,10 +213,10 @@ def _add_claim(cells: dict[str, Any], claim: Claim, now: float) -> None:
         cells["clientmachine"] = request.client_machine
     activation = claim.activation
     if activation is None:
-        cells.update(_made_of(request.job_ad).claimed)
+        cells.update(_made_of(request.job_ad).of_claimed())
         _add_times(cells, claim.run_s, claim.suspended_s)
         return
-    cells.update(_made_of(activation.job_ad).running)
+    cells.update(_made_of(activation.job_ad).of_running())
     job_run_s, job_suspended_s = activation.run_time_s(now), activation.suspended_time_s(now)
     _add_times(cells, claim.run_s + job_run_s, claim.suspended_s + job_suspended_s)
     if job_run_s >= 1:
@@ -236,14 +239,39 @@ def _add_times(cells: dict[str, Any], run_s: float, suspended_s: float) -> None:
         cells["totalclaimsuspendtime"] = int(suspended_s)
 
 
-class _Made(NamedTuple):
-    """What is made of the ad of a job, which is never changed."""
+class _Made:
+    """What is made of the ad of a job, which is never changed; most ads are asked for one of both only."""
 
-    ad: ClassAd
-    #: Cells that tell whose job it is and what it is like.
-    claimed: dict[str, Any]
-    #: Those, and which job it is.
-    running: dict[str, Any]
+    __slots__ = ("_claimed", "_running", "_told", "ad")
+
+    def __init__(self, ad: ClassAd) -> None:
+        self.ad = ad
+        self._told = _told(ad)
+        self._claimed: dict[str, Any] | None = None
+        self._running: dict[str, Any] | None = None
+
+    def of_claimed(self) -> dict[str, Any]:
+        """Cells that tell whose job it is and what it is like."""
+        if self._claimed is None:
+            self._claimed = {**_remote(self._told), **self._like()}
+        return self._claimed
+
+    def of_running(self) -> dict[str, Any]:
+        """Those, and which job it is."""
+        if self._running is None:
+            self._running = {**_remote(self._told), **_named(self._told), **self._like()}
+        return self._running
+
+    def _like(self) -> dict[str, Any]:
+        """What tells what it is like is copied as it stands in the ad."""
+        cells = flat_cells(self.ad)
+        return {key: cells[key] for key in _COPIED_KEYS if key in cells}
+
+    @property
+    def lasts(self) -> bool:
+        """Whether it is the same each time: it is not made of expressions."""
+        cells = flat_cells(self.ad)
+        return not any([cells[key].__class__ is Expr for key in self._told])
 
 
 #: By the identity of the ad.
@@ -257,12 +285,8 @@ def _made_of(job: ClassAd) -> _Made:
     found = _MADE.get(id(job))
     if found is not None and found.ad is job:
         return found
-    cells = flat_cells(job)
-    told = _told(job)
-    # What tells what it is like is copied as it stands in the ad.
-    remote, like = _remote(told), {key: cells[key] for key in _COPIED_KEYS if key in cells}
-    made = _Made(job, {**remote, **like}, {**remote, **_named(told), **like})
-    if not any([cells[key].__class__ is Expr for key in told]):
+    made = _Made(job)
+    if made.lasts:
         if len(_MADE) >= _REMEMBERED_MAX:
             _MADE.clear()
         _MADE[id(job)] = made
@@ -342,7 +366,7 @@ def spent(state: SlotState, now: float) -> dict[str, int]:
     """TotalTime<State><Activity> of every pair that the slot has been in, s."""
     present, found = state.pair, {}
     for pair, name, seconds in zip(PAIRS, _TIMES, state.spent_s, strict=True):
-        if pair == present:
+        if pair is present:
             seconds += max(0.0, now - state.entered_activity_at)
         if seconds >= 1:
             found[name] = int(seconds)

@@ -89,8 +89,9 @@ def step(state: SlotState, event: Event, now: float, policy: SlotPolicy) -> Step
     reception = RECEPTIONS[type(event)]
     if state.deleted:
         return _unmoved(state, event, Refusal.DELETED if reception.refusal is not None else None)
-    if state.pair not in reception.handled_in:
-        return _unmoved(state, event, reception.refusal_in(state.pair))
+    pair = state.pair
+    if pair not in reception.handled_in:
+        return _unmoved(state, event, reception.refusal_in(pair))
     work = Work(state, policy, now)
     if not reception.handler(work, event):
         assert work.state is state, f"{type(event).__name__} was ignored and changed the slot"
@@ -205,8 +206,9 @@ def take(work: Work, row: Transition, decisions: tuple[Decision, ...]) -> None:
 def delete_when_free(work: Work) -> bool:
     """An unclaimed dynamic slot is given back. It waits for a hook that fetches work for it."""
     state = work.state
-    free = state.state in (State.OWNER, State.UNCLAIMED)
-    if state.kind is not SlotKind.DYNAMIC or not free or state.fetching.running:
+    if state.kind is not SlotKind.DYNAMIC:
+        return False
+    if state.state not in (State.OWNER, State.UNCLAIMED) or state.fetching.running:
         return False
     if work.raised - {On.CLAIM_REFUSED}:
         return False
@@ -232,7 +234,7 @@ def note_preemption(work: Work) -> None:
 def note_owner(work: Work) -> None:
     """Whether the machine's policy, too, suspends a job that the cell suspends."""
     suspenders = work.state.suspenders
-    if work.state.pair != SUSPENDED or not suspenders.causes:
+    if not suspenders.causes or work.state.pair != SUSPENDED:
         return
     if suspenders.alone:
         wanted = work.inputs.with_job("WANT_SUSPEND").truth is True

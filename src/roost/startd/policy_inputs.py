@@ -177,7 +177,7 @@ class Inputs:
     def _universe_of(self, job: ClassAd) -> Value:
         cell = job.cell("jobuniverse")
         value = job.eval("JobUniverse") if isinstance(cell, Expr) else cell
-        return value if isinstance(value, int | float) else UNDEFINED
+        return value if value.__class__ is int or isinstance(value, int | float) else UNDEFINED
 
     def with_job(self, name: str) -> Decision:
         """`decide_for_job` for the job of the present claim."""
@@ -238,6 +238,8 @@ class Inputs:
 
 def whole(value: Value, otherwise: int = 0) -> int:
     """A value as an integer, truncated; `otherwise` for what is not a finite number."""
+    if value.__class__ is int:
+        return value
     if isinstance(value, float) and not abs(value) < 2**62:
         return otherwise
     return int(value) if isinstance(value, bool | int | float) else otherwise

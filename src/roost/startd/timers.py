@@ -31,8 +31,11 @@ def polled(work: Work, event: Polled) -> bool:
     if draining is not None and event.machine.drain_remaining_s is not None:
         draining = replace(draining, shared_until=work.now + event.machine.drain_remaining_s)
     work.update(ad=sensed(event.ad), machine=event.machine, draining=draining)
-    if any(at is not None and at <= work.now for at in deadlines(work.state)):
-        _run_out_all(work)
+    now = work.now
+    for at in deadlines(work.state):
+        if at is not None and at <= now:
+            _run_out_all(work)
+            break
     work.evaluating = True
     return True
 

@@ -16,16 +16,18 @@ from typing import TYPE_CHECKING, Final
 from roost.base.changed import changed, changer
 from roost.classad import ClassAd, Expr, Value
 from roost.classad.ad import MISSING, ad_of_cells
+from roost.classad.functions.registry import FUNCTIONS
 from roost.classad.refs import references_in
 from roost.classad.values import fold
 from roost.model.slots import SlotKind
+from roost.negotiator.reach import calls
 from roost.policy.decision import StepWorld
 from roost.sim.engine import RANK_POLL
 from roost.sim.forecast.quiescence import quiescent_until
 from roost.sim.machine.sensors import Loads
 from roost.startd.attributes import OWNED
 from roost.startd.policy_inputs import Inputs
-from roost.startd.slot_ad.latches import Latches
+from roost.startd.slot_ad.latches import Latches, is_busy
 from roost.startd.slot_ad.neighbours import shown_to_neighbours
 from roost.startd.slot_state import SlotState
 from roost.startd.states import State
@@ -38,6 +40,14 @@ if TYPE_CHECKING:
 #: States for which `polling_needed` holds in a static slot.
 _FAST = frozenset((State.CLAIMED, State.PREEMPTING, State.BACKFILL))
 
+
+#: Attributes of a slot that are functions of the loads of its machine, and of nothing else.
+_LOADS: Final = frozenset(("loadavg", "condorloadavg", "totalloadavg", "totalcondorloadavg"))
+_CALLS: Final = frozenset(FUNCTIONS)
+#: Identity of CpuBusy, which is kept, and the loads, to whether it is TRUE.
+_BUSY: Final[dict[tuple[int, float, float, tuple[float, float]], tuple[Expr, bool]]] = {}
+#: Those remembered at most.
+_BUSY_MAX: Final = 50_000
 
 _sensed: Final = changer(SlotState, "ad", "machine")
 
@@ -60,8 +70,8 @@ class Polling:
     """The polls of one machine."""
 
     __slots__ = (
-        "_born_at", "_busy_is_sensed", "_due_at", "_generation", "_has_busy", "_idle_s", "_matters_at", "_planned_at",
-        "_start", "count", "event_at", "machine", "plan", "polled_at",
+        "_born_at", "_busy_is_of_load", "_busy_is_sensed", "_due_at", "_generation", "_has_busy", "_idle_s",
+        "_matters_at", "_planned_at", "_start", "count", "event_at", "machine", "plan", "polled_at",
     )  # fmt: skip
 
     def __init__(self, machine: Machine) -> None:
@@ -82,7 +92,7 @@ class Polling:
         self._start = machine.engine.now + machine.plan.phase_s
         self._born_at = machine.engine.now
         self._read_plan()
-        self._busy_is_sensed = False
+        self._busy_is_sensed = self._busy_is_of_load = False
 
     def _read_plan(self) -> None:
         plan = self.plan
@@ -95,7 +105,7 @@ class Polling:
         loads = self._loads(now)
         for number, slot in enumerate(self.machine.host.slots):
             slot.state = changed(slot.state, {"ad": self._sense(number, now, loads)})
-        self._busy_is_sensed = self._only_sensed()
+        self._look_at_busy()
         # The grid begins with the daemon's first look, that of one that starts again with its own.
         self._start = max(now, self._start)
         self._due_at = self._start
@@ -105,7 +115,7 @@ class Polling:
         """The machine's plan is another one. The daemon looks at its new policy at once."""
         self.plan = self.machine.plan
         self._read_plan()
-        self._busy_is_sensed = self._only_sensed()
+        self._look_at_busy()
         self.event_at = now
         self._due_at = -math.inf
         self._at(now)
@@ -210,7 +220,7 @@ class Polling:
         for number, slot in enumerate(slots):
             ad = self._sense(number, now, loads)
             if self._has_busy:
-                latches, _ = slot.latches.advanced(self._latch_ad(slot, ad, now), (), now=now, world=_world(slot, now))
+                latches = self._latched(slot, ad, number, loads, now)
                 if latches is not slot.latches:
                     slot.latches = latches
                     ad = self._sense(number, now, loads)
@@ -233,14 +243,16 @@ class Polling:
 
     def _quiet(self, now: float) -> float:
         """Until when polls cannot matter."""
-        matters_at = flips_at = math.inf
+        matters_at = math.inf
         sensors = self.plan.sensors
         steps = sensors.steps(now)
+        # What is a function of the loads keeps its value while they do.
+        flips_at, latch = (steps["loadavg"], False) if self._busy_is_of_load else (math.inf, self._has_busy)
         for slot in self.machine.host.slots:
             latched = {"CpuIsBusy": slot.latches.busy_since is not None}
             clocks = sensors.clocks(slot.plan.id, now, latched)
             reaches = sensors.reaches(slot.plan.id, now)
-            quiet = quiescent_until(slot.state, slot.plan.policy, now, clocks, steps, reaches, latch=self._has_busy)
+            quiet = quiescent_until(slot.state, slot.plan.policy, now, clocks, steps, reaches, latch=latch)
             matters_at, flips_at = min(matters_at, quiet.matters_at), min(flips_at, quiet.flips_at)
             if matters_at <= now:
                 break
@@ -291,8 +303,11 @@ class Polling:
 
     def _sense_anew(self, slot: Slot, now: float) -> ClassAd:
         """The ad of a slot as a poll makes it: latches are looked at, and neighbours."""
-        ad = self._sense(self.machine.host.slots.index(slot), now, self._loads(now))
-        if self._has_busy or self.plan.latch_names:
+        number, loads = self.machine.host.slots.index(slot), self._loads(now)
+        if self._busy_is_of_load:
+            slot.latches = self._latched(slot, None, number, loads, now)
+        ad = self._sense(number, now, loads)
+        if not self._busy_is_of_load and (self._has_busy or self.plan.latch_names):
             my = self._latch_ad(slot, ad, now)
             names = self.plan.latch_names
             slot.latches, found = slot.latches.advanced(my, names, now=now, world=_world(slot, now))
@@ -302,22 +317,39 @@ class Polling:
             ad.put(name, value)
         return ad
 
+    def _latched(self, slot: Slot, ad: ClassAd | None, number: int, loads: Loads, now: float) -> Latches:
+        """The slot's latches after a pass; `ad`, as it is sensed, where CpuBusy asks for more than loads."""
+        if not self._busy_is_of_load:
+            assert ad is not None
+            latches, _ = slot.latches.advanced(self._latch_ad(slot, ad, now), (), now=now, world=_world(slot, now))
+            return latches
+        expression = slot.plan.policy.expressions.cells["cpubusy"]
+        key = id(expression), loads.system, loads.jobs, loads.slots[number]
+        known = _BUSY.get(key)
+        if known is None:
+            if len(_BUSY) >= _BUSY_MAX:
+                _BUSY.clear()
+            ad = self._sense(number, now, loads) if ad is None else ad
+            assert isinstance(expression, Expr)
+            known = _BUSY[key] = expression, is_busy(self._latch_ad(slot, ad, now), _world(slot, now))
+        return slot.latches.with_busy(known[1], now)
+
     def _latch_ad(self, slot: Slot, ad: ClassAd, now: float) -> ClassAd:
         """The slot's whole ad, or as much of it as CpuBusy asks for."""
         if not self._busy_is_sensed:
             return Inputs(changed(slot.state, {"ad": ad}), slot.plan.policy, now).my
         return ad_of_cells({"cpubusy": slot.plan.policy.expressions.cells["cpubusy"]}, ad)
 
-    def _only_sensed(self) -> bool:
-        """Whether CpuBusy asks for nothing but what sensors say and what never changes."""
-        if not self._has_busy or self.plan.latch_names:
-            return False
-        for slot in self.machine.host.slots:
+    def _look_at_busy(self) -> None:
+        """Find out whether CpuBusy asks for nothing but what sensors say and what never changes, or for loads alone."""
+        self._busy_is_sensed = self._busy_is_of_load = self._has_busy and not self.plan.latch_names
+        for slot in self.machine.host.slots if self._busy_is_sensed else ():
             expression = slot.plan.policy.expressions.cell("cpubusy")
             if not isinstance(expression, Expr) or "cpubusy" in slot.state.ad:
-                return False
+                self._busy_is_sensed = self._busy_is_of_load = False
+                return
             found = references_in(expression, slot.state.ad)
-            own = OWNED.union(slot.plan.policy.expressions.cells)
-            if found.external or any(fold(name) in own for name in found.internal):
-                return False
-        return True
+            names, own = set(map(fold, found.internal)), OWNED.union(slot.plan.policy.expressions.cells)
+            self._busy_is_sensed = self._busy_is_sensed and not found.external and names.isdisjoint(own)
+            of_load = self._busy_is_sensed and names <= _LOADS and not calls(expression, _CALLS)
+            self._busy_is_of_load = self._busy_is_of_load and of_load

@@ -115,9 +115,8 @@ class _Look:
         self.policy = policy
         self.now = now
         self.inputs = Inputs(state, policy, now)
-        world = StepWorld(policy, state.name, now)
         clocks, steps = self._with_claim(clocks, steps)
-        self._scene = Scene(self.inputs.my, None, world, now, clocks, steps, reaches)
+        self._scene = Scene(self.inputs.my, None, StepWorld(policy, state.name, now), now, clocks, steps, reaches)
         self._known: dict[tuple[str, bool], Reading] = {}
 
     def _with_claim(
@@ -192,7 +191,9 @@ class _Look:
         universe = job.cell("jobuniverse")
         if isinstance(universe, Expr):
             universe = job.eval("JobUniverse")
-        return _SUFFIXES.get(universe) if isinstance(universe, int | float) else None
+        if universe.__class__ is int or isinstance(universe, int | float):
+            return _SUFFIXES.get(universe)
+        return None
 
     def _truth(self, reading: Reading) -> Reading:
         """A clock as a truth is not followed."""

@@ -8,7 +8,6 @@ does not know yet. An attribute that no expression reads changes no decision.
 from __future__ import annotations
 
 import math
-from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 from roost.classad import ClassAd, Expr
@@ -79,12 +78,26 @@ _OF_POLICY: Final[dict[int, tuple[ClassAd, frozenset[str]]]] = {}
 
 
 def _names(ad: ClassAd) -> frozenset[str]:
-    expressions = [cell for cell in ad.cells.values() if cell.__class__ is Expr]
-    return frozenset[str]().union(*[reported_in(each) for each in expressions])
+    found = frozenset[str]()
+    for cell in ad.cells.values():
+        # Most expressions ask for nothing of that.
+        if cell.__class__ is Expr and (names := reported_in(cell)):
+            found |= names
+    return found
 
 
-@lru_cache(maxsize=4096)
+#: By identity, which is kept.
+_OF_EXPRESSION: Final[dict[int, tuple[Expr, frozenset[str]]]] = {}
+_EXPRESSIONS_MAX: Final = 10_000
+
+
 def reported_in(expression: Expr) -> frozenset[str]:
     """Names of what is reported that an expression asks for."""
-    mentioned = mentioned_in(expression.tree)
-    return (mentioned.plain | mentioned.my | mentioned.target) & _REPORTED
+    known = _OF_EXPRESSION.get(id(expression))
+    if known is None:
+        if len(_OF_EXPRESSION) >= _EXPRESSIONS_MAX:
+            _OF_EXPRESSION.clear()
+        mentioned = mentioned_in(expression.tree)
+        names = (mentioned.plain | mentioned.my | mentioned.target) & _REPORTED
+        known = _OF_EXPRESSION[id(expression)] = expression, names
+    return known[1]

@@ -119,8 +119,8 @@ class Machine:
         #: Orders that have not been carried out yet.
         self._pending: deque[Out[Slot]] = deque()
         self._busy = False
-        #: Runs whose plans have to be made anew.
-        self._restless: list[Run] = []
+        #: Runs whose plans have to be made anew, once what is under way is done.
+        self._restless: dict[Run, None] = {}
         self._chance = chance
         #: Chance of each life of the daemon to end between two orders, and of each starter to die of itself.
         self._cuts = cuts
@@ -314,7 +314,7 @@ class Machine:
                     continue
             self._perform(pending.popleft(), now)
         while self._restless:
-            run = self._restless.pop()
+            run, _ = self._restless.popitem()
             if run.starter.alive:
                 run.plan_anew(now)
 
@@ -367,6 +367,10 @@ class Machine:
         if slot.run is not None and slot.run.starter is starter:
             slot.run.perform(effect, now)
 
+    def plans_anew(self, run: Run) -> bool:
+        """Whether the plans of a run will be made anew when what is under way is done."""
+        return run in self._restless
+
     def _crash_in(self) -> int | None:
         if self._chance is None or self._chance.random() >= self._crashes:
             return None
@@ -407,4 +411,4 @@ class Machine:
         if taken.transitions:
             self.watcher.starter_stepped(self, slot, taken, now)
             if not self.exhaustive:
-                self._restless.append(run)
+                self._restless[run] = None

@@ -33,13 +33,21 @@ from roost.starter.states import State
 if TYPE_CHECKING:
     from roost.sim.machine.host import Machine, Slot
 
+#: Records of which a step makes many, made faster.
+_job_started: Final = maker(ev.JobStarted)
+_job_ended: Final = maker(ev.JobEnded)
+
 #: Hooks whose output changes the job's ad.
 _CHANGES: Final = (HookPoint.PREPARE_EARLY, HookPoint.PREPARE)
 #: Orders that come with looks that may be left out; no death falls between them, for it would fall elsewhere then.
 REPEATED: Final = (ef.SetTimer, ef.CancelTimer, ef.ReportUsage, ef.Warn, slot_ef.Warn)
 #: Number of the process, which has no effect.
 _PID: Final = 1000
+#: How often each timer was set, before any was.
+_UNSET: Final = dict.fromkeys(StarterTimer, 0)
 _TIMERS: Final = tuple(StarterTimer)
+#: Those that `Run.plan_anew` sets.
+_PLANNED: Final = (StarterTimer.POLL, StarterTimer.UPDATE)
 #: More than any machine has slots.
 _SLOTS: Final = 1 << 20
 
@@ -71,7 +79,7 @@ class Run:
         #: What the slot was told of the job last.
         self.reported: ClassAd = starter.state.job_ad
         #: Number of the only setting of each timer, and of each kind of work, that counts.
-        self._timers = dict.fromkeys(StarterTimer, 0)
+        self._timers = _UNSET.copy()
         self._work = 0
         #: Effects until it dies of itself; None where it does not.
         self._crash_in = crash_in
@@ -98,7 +106,10 @@ class Run:
         truth = self.process.job.truth
         match effect:
             case ef.SetTimer(timer=timer, at=at):
-                self._set_timer(timer, at, now)
+                if timer in _PLANNED and self.machine.plans_anew(self):
+                    self._timers[timer] += 1
+                else:
+                    self._set_timer(timer, at, now)
             case ef.CancelTimer(timer=timer):
                 self._timers[timer] += 1
             case ef.MakeSandbox():
@@ -109,7 +120,7 @@ class Run:
                 self.process.start(now)
                 if run == 1:
                     self.machine.queue_link.began(self.slot, self.starter, now)
-                self.tell(ev.JobStarted(run=run, pid=_PID + run), now)
+                self.tell(_job_started(run=run, pid=_PID + run), now)
             case ef.KillProcesses():
                 self.process.kill(now)
             case ef.ReportExit(report=report):
@@ -261,7 +272,7 @@ class Run:
         """What was planned for the job as it was may come too late for what has become of it."""
         self._ask()
         times = self.starter.state.deadlines
-        for timer, at in ((StarterTimer.POLL, times.poll_at), (StarterTimer.UPDATE, times.update_at)):
+        for timer, at in zip(_PLANNED, (times.poll_at, times.update_at), strict=True):
             if at is not None:
                 self._set_timer(timer, at, now)
 
@@ -316,7 +327,7 @@ class Run:
         # The load of the job belongs to the polls before its end.
         self.machine.sync(now)
         self.process.gone(now, code)
-        self.tell(ev.JobEnded(run=self.starter.state.run, exit_code=code, signal=signal), now)
+        self.tell(_job_ended(run=self.starter.state.run, exit_code=code, signal=signal), now)
 
     def _stretch(self, process: Process, begin: float, end: float) -> None:
         self.machine.watcher.ran(self.machine, self.slot, process, begin, end)

@@ -9,7 +9,7 @@ cores. How load and idle times are shared between slots, and what CpuBusyTime is
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import partial
+from functools import lru_cache, partial
 from typing import Final
 
 from roost.base.changed import maker
@@ -45,6 +45,13 @@ class Loads:
 _loads: Final = maker(Loads)
 
 
+@lru_cache(maxsize=4096)
+def _alone(load: float, job: float) -> Loads:
+    """There are few loads, and most are found again and again."""
+    system, own = round(load + job, 2), round(job, 2)
+    return _loads(system=system, jobs=own, slots=((system, own),))
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sensors:
     """The sensors of one machine."""
@@ -65,8 +72,7 @@ class Sensors:
 
     def load_alone(self, now: float, own: float) -> Loads:
         """The loads of a machine with one slot, whose job makes `own`."""
-        system, own = round(self.owner.load(now) + own, 2), round(own, 2)
-        return _loads(system=system, jobs=own, slots=((system, own),))
+        return _alone(self.owner.load(now), own)
 
     def ad(self, fixed: ClassAd, slot: SlotId, now: float, loads: Loads, number: int, started_at: float) -> ClassAd:
         """The ad of one slot but for its latches; it shares `fixed`."""

@@ -44,9 +44,8 @@ class Latches:
         found: dict[str, Value] = {}
         busy_since = None
         if ad.cell("cpubusy") is not MISSING:
-            busy = bool(_number(ad.eval("CpuBusy", None, world)))
-            if busy:
-                busy_since = now if self.busy_since is None else self.busy_since
+            busy = is_busy(ad, world)
+            busy_since = self._busy_since(busy, now)
             found["CpuIsBusy"] = busy
             found["CpuBusyTime"] = 0 if busy_since is None else max(0, int(now - busy_since))
         others = {}
@@ -63,10 +62,28 @@ class Latches:
             return self, found
         return Latches(busy_since=busy_since, others=others), found
 
+    def with_busy(self, busy: bool, now: float) -> Latches:
+        """The latches after a pass that found CpuBusy so, where there are no others."""
+        busy_since = self._busy_since(busy, now)
+        if busy_since == self.busy_since and not self.others:
+            return self
+        return Latches(busy_since=busy_since)
+
+    def _busy_since(self, busy: bool, now: float) -> float | None:
+        if not busy:
+            return None
+        return now if self.busy_since is None else self.busy_since
+
     def _latched(self, key: str, value: int | float | None, now: float) -> Latch:
         before = self.others.get(key)
         return before if before is not None and before.value == value else Latch(value=value, changed_at=now)
 
 
+def is_busy(ad: ClassAd, world: World) -> bool:
+    """Whether CpuBusy is TRUE in an ad that has it."""
+    return bool(_number(ad.eval("CpuBusy", None, world)))
+
+
 def _number(value: Value) -> int | float | None:
-    return value if isinstance(value, bool | int | float) else None
+    kind = value.__class__
+    return value if kind is bool or kind is int or isinstance(value, bool | int | float) else None  # type: ignore[return-value]
