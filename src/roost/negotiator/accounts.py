@@ -22,6 +22,8 @@ from roost.negotiator.settings import ROOT, GroupSettings, PriorityFactors, Sett
 BEST: Final = 0.5
 #: Version of the JSON form.
 VERSION: Final = 1
+#: How often users are charged with what they use just then, s.
+CHARGED_EVERY_S: Final = 5.0
 #: Most users that are kept; those who have used nothing for longest go first.
 USERS_MAX: Final = 100_000
 

@@ -28,7 +28,7 @@ from roost.classad.vector import Table
 from roost.classad.vector.kinds import Array
 from roost.gridengine.pool.cycle import CellRecord
 from roost.model.events import SuspendersChanged
-from roost.negotiator.accounts import Accounts
+from roost.negotiator.accounts import CHARGED_EVERY_S, Accounts
 from roost.negotiator.cycle import negotiate
 from roost.negotiator.memory import Memory
 from roost.negotiator.pool_policy import identity, restricted
@@ -45,6 +45,7 @@ from roost.sim.cell import SimulatedCell
 from roost.sim.engine import RANK_CYCLE, Engine
 from roost.sim.machine.host import Machine, Slot
 from roost.sim.machine.pool_ads import pool_ad
+from roost.sim.queue.clock import BESIDE_POLLS_S
 from roost.sim.queue.queue import NAME, Queue
 from roost.sim.simulated_slot_terms import Terms, terms_of
 from roost.sim.simulated_slots import SimulatedSlots, is_free
@@ -193,6 +194,8 @@ class Negotiation:
         self._waits_since: float | None = None
         self._place = place
         queue.decline = lambda claim_id: self.promised.pop(claim_id, None)  # type: ignore[assignment]
+        #: An instant at which users are charged as in a real pool, epoch s.
+        self._charges = engine.now + BESIDE_POLLS_S
         if eager:
             queue.leave = lambda slots: self._left.update(slots)
         #: Slots that have changed and were not looked at yet, in the order in which they did first.
@@ -321,14 +324,17 @@ class Negotiation:
         for claim_id in [each for each, at in self.promised.items() if now - at > PROMISE_S]:
             del self.promised[claim_id]
         # Until the last cycle at least the use was what it had been; what was charged then is charged.
-        if (self.accounts.updated_at or 0.0) < now - self.interval_s:
-            self.accounts.update(self._usage, now - self.interval_s, self.settings)
+        until = self._charges + (now - self._charges) // CHARGED_EVERY_S * CHARGED_EVERY_S
+        until = until if self.eager else now - self.interval_s
+        if (self.accounts.updated_at or 0.0) < until:
+            self.accounts.update(self._usage, until, self.settings)
         if self.asks_singly:
             self._usage = dict(self.slot_source.usage())
         else:
             by_name = self._show(now)
             self._usage = usage_of(self.slots, self.settings, now)
-        self.accounts.update(self._usage, now, self.settings)
+        if not self.eager:
+            self.accounts.update(self._usage, now, self.settings)
         if wanted and self.asks_singly:
             self._negotiate_singly(now)
         elif wanted and self.cell is not None:

@@ -22,10 +22,6 @@ from roost.lab.scenario.worker_pool import RunOptions, WorkerPool
 
 #: Seeds whose differences are known and right, each with the reason.
 EXCUSED: Final[Mapping[int, str]] = {
-    350: (
-        "jobs of two users take turns every 5 s for minutes: messages take no time on a driven clock, so that usage "
-        "grows faster there, and a turn changes a look at the policy sooner or later"
-    ),
     10_006: (
         "two jobs of one submission end at one instant and are to run again: on a driven clock the queue has told of "
         "the first alone when both slots are free, and the second slot goes to a job that came later"

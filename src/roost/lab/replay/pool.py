@@ -25,12 +25,12 @@ from roost.lab.replay.machine import ReplayNode, WatchedNursery
 from roost.lab.replay.queue import ReplaySchedd, Together
 from roost.lab.scenario.values import MACHINE, Order, Scenario, ScenarioMachine, ScheduledAction
 from roost.model import events as nev
+from roost.negotiator.accounts import CHARGED_EVERY_S
 from roost.node.machine import NodeSlot
 from roost.runtime.bus.client import ANSWER_S, Bus, Handler
 from roost.runtime.bus.server import Accounts, NatsServer
 from roost.runtime.bus.settings import BusSettings
 from roost.runtime.central.daemon import CentralDaemon
-from roost.runtime.central.matchmaker import ACCOUNTS_EVERY_S
 from roost.runtime.home import Home
 from roost.runtime.master_settings import master_settings
 from roost.runtime.role import Ending, RoleContext
@@ -38,6 +38,7 @@ from roost.schedd import events as ev
 from roost.schedd.identifiers import JobId
 from roost.schedd.status import JobStatus
 from roost.sim.inputs.workload import Job
+from roost.sim.queue.clock import BESIDE_POLLS_S
 from roost.sim.queue.job_changes import JobChange
 from roost.sim.queue.sources import past_of
 from roost.startd.draining import DrainOrder, OnCompletion
@@ -131,8 +132,10 @@ class ReplayCentral(CentralDaemon):
 
     async def show_accounts(self) -> None:
         """Charge users also while no job asks for a slot, and publish no accounts."""
+        # Machines look at full seconds: whether a slot is in use is known then.
+        await asyncio.sleep(BESIDE_POLLS_S)
         while True:
-            await asyncio.sleep(ACCOUNTS_EVERY_S)
+            await asyncio.sleep(CHARGED_EVERY_S)
             await self.deciding.over()
             self.matchmaker.charge(self.table, self.clock.now())
 

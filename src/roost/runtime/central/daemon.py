@@ -24,6 +24,7 @@ from roost.config import Config, ConfigError
 from roost.config.access import access
 from roost.defrag.policy import is_wanted
 from roost.model.digests import digest
+from roost.negotiator.accounts import CHARGED_EVERY_S
 from roost.negotiator.settings import intervals_from
 from roost.negotiator.snapshot import Plan, Pledge, Snapshot, SubmitterDemand
 from roost.negotiator.timing import CycleTimer, Urgency
@@ -36,7 +37,7 @@ from roost.runtime.central.audit import CentralAudit
 from roost.runtime.central.bookings import Bookings
 from roost.runtime.central.cell import PoolCell
 from roost.runtime.central.defragmenter import Defragmenter
-from roost.runtime.central.matchmaker import ACCOUNTS_EVERY_S, Matchmaker
+from roost.runtime.central.matchmaker import Matchmaker
 from roost.runtime.daemon_ads import central_identity
 from roost.runtime.deciding import Deciding, in_slices
 from roost.runtime.keep_going import keep_going
@@ -354,7 +355,7 @@ class CentralDaemon:
     async def show_accounts(self) -> None:
         """Charge users also while nothing is asked for, and show the accounts and the matchmaker to the pool."""
         while True:
-            await asyncio.sleep(ACCOUNTS_EVERY_S)
+            await asyncio.sleep(CHARGED_EVERY_S)
             await self.deciding.over()
             now = self.clock.now()
             charged = self.matchmaker.charge(self.table, now)

@@ -16,7 +16,7 @@ from roost.classad import ClassAd
 from roost.collector.table import AdTable
 from roost.config import Config
 from roost.model.audit import AuditRecord
-from roost.negotiator.accounts import Accounts
+from roost.negotiator.accounts import CHARGED_EVERY_S, Accounts
 from roost.negotiator.audit import Recurrence, recurring, single
 from roost.negotiator.cycle import negotiation
 from roost.negotiator.memory import Memory
@@ -33,8 +33,6 @@ from roost.wire.requests.central import ChangeUser
 
 _log = logging.getLogger("roost.matchmaker")
 
-#: Accounts are brought up to date and written at least this far apart, s.
-ACCOUNTS_EVERY_S: Final = 5.0
 #: In a pool that is not in use, s.
 SAVED_EVERY_S: Final = 300.0
 #: How often a policy on trial is asked about all slots, s; about matches that were made it is always.
@@ -98,7 +96,7 @@ class Matchmaker:
 
         In an unused pool nothing is written more often than every few minutes.
         """
-        if not at_once and 0 <= now - self._charged_at < ACCOUNTS_EVERY_S:
+        if not at_once and 0 <= now - self._charged_at < CHARGED_EVERY_S:
             return False
         self._charged_at = now
         usage = usage_of(table.slots, self.settings, now)
