@@ -93,7 +93,7 @@ def test_a_description_stands_in_a_file_beside_the_scenario(tmp_path: Path) -> N
         (SWEEP, ['{ at = "1m", submit = "a" }', '{ expect = { jobs = { a = "idle" } } }'], "its jobs are a.0, a.1"),
         (SWEEP, ['{ at = "1m", fetch = "a" }'], "a hook brings one job at a time; the description of a makes 2"),
         ("[jobs.a]\nsubmit = 'none.sub'\n", [END], "cannot read the submit description"),
-        ("[jobs.a]\nsubmit = 'x'\ndescription = 'y'\n", [END], "but not both"),
+        ("[jobs.a]\nsubmit = 'x'\ndescription = 'y'\n", [END], "one of submit, description and qsub"),
         ("[jobs.a]\ndescription = 'queue'\n", [END], "the submit description cannot be used"),
         (
             "[jobs.a]\ndescription = '''\nexecutable = x\n+SimRunTime = 3\nqueue'''\n",
