@@ -24,8 +24,8 @@ from roost.config.not_text import nature
 from roost.dag.draft import Draft
 from roost.dag.plan import Dag, NodeKind
 from roost.dag.problems import PROBLEMS_MAX, BadDag, DagCode, Problems
+from roost.dag.statement_reader import Malformed, StatementReader
 from roost.dag.statements import DEFINING, SHAPING, Handler, define
-from roost.dag.words import Malformed, StatementReader
 
 #: The text of a file, by path; None where it cannot be read.
 Read = Callable[[str], str | None]

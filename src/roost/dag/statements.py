@@ -13,7 +13,7 @@ from roost.base.records import replace
 from roost.dag.draft import Draft
 from roost.dag.plan import Abort, DotFile, Node, NodeKind, Script, ScriptPoint, StatusFile, Variable
 from roost.dag.problems import DagCode
-from roost.dag.words import StatementReader
+from roost.dag.statement_reader import StatementReader
 
 Handler = Callable[[Draft, StatementReader], None]
 

@@ -19,7 +19,7 @@ from roost.explain.refusals import ANSWER_STEPS, CLAUSES_MAX, causes, is_the_job
 from roost.explain.slot import FIXED
 from roost.model.cycle_answers import JobInCycle
 from roost.policy.explain import Explanation, Origin, explain
-from roost.policy.render.words import reasons
+from roost.policy.render.sentences import reasons
 
 #: Rejections that are traced, of the slots that the record names.
 TRACED_MAX: Final = 1_500

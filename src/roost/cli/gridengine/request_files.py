@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from roost.cli.gridengine.words import words_of
+from roost.cli.gridengine.option_lines import words_of
 
 NAME: Final = "sge_request"
 

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from roost.cli.gridengine.words import words_of
+from roost.cli.gridengine.option_lines import words_of
 from roost.gridengine.commands.errors import FAILED, NO_INPUT, NO_SCRIPT, Failure
 
 #: The name of a script that came by standard input.

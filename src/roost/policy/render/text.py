@@ -23,7 +23,7 @@ from roost.classad import parse_expression
 from roost.classad.errors import ParseError
 from roost.classad.syntax import Binary, Conditional, Node, Op, Paren, Span, children
 from roost.policy.explain import Change, Clause, Explanation, Origin, Role, Step
-from roost.policy.render.words import change_text, one_line, reasons, scoped, value_text
+from roost.policy.render.sentences import change_text, one_line, reasons, scoped, value_text
 
 _INDENT: Final = "    "
 #: Narrower than this nothing can be shown.

@@ -45,7 +45,7 @@ class RequestsDaemon(Protocol):
 
 
 class QueueRequests:
-    """The ear of a machine for queues."""
+    """What queues say to a machine, heard."""
 
     def __init__(self, daemon: RequestsDaemon) -> None:
         self._daemon = daemon

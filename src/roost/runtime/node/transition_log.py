@@ -33,7 +33,7 @@ from roost.node.decisions import fetched_program, job_name
 from roost.policy.decision import Decision
 from roost.policy.explain import Explanation
 from roost.policy.explain.configured import configured_expression
-from roost.policy.render.words import change_text, one_line, reasons, value_text
+from roost.policy.render.sentences import change_text, one_line, reasons, value_text
 from roost.runtime.causes import cause_id
 from roost.startd.slot_state import SlotState
 from roost.startd.states import BUSY, CLAIMED, State

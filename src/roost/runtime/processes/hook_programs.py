@@ -234,7 +234,7 @@ async def _end(family: Family, too_much: asyncio.Event) -> ProcessEnd:
         end.cancel()
 
 
-class _Ear:
+class _Pipe:
     """The reading end of a pipe."""
 
     def __init__(
@@ -283,14 +283,14 @@ class _Ear:
 @contextlib.contextmanager
 def _listening(
     path: Path, kept_max: int, too_much: asyncio.Event, heard: Callable[[bytes], None] | None = None
-) -> Iterator[_Ear]:
-    ear, loop = _Ear(path, kept_max, too_much, heard), asyncio.get_running_loop()
-    loop.add_reader(ear.file, ear.hear)
+) -> Iterator[_Pipe]:
+    pipe, loop = _Pipe(path, kept_max, too_much, heard), asyncio.get_running_loop()
+    loop.add_reader(pipe.file, pipe.hear)
     try:
-        yield ear
+        yield pipe
     finally:
-        loop.remove_reader(ear.file)
-        os.close(ear.file)
+        loop.remove_reader(pipe.file)
+        os.close(pipe.file)
 
 
 @contextlib.contextmanager

@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Final
 
 from roost.classad import parse_expression
 from roost.cli.gridengine.description import Work, plan_of
+from roost.cli.gridengine.option_lines import words_of
 from roost.cli.gridengine.qsub import command_line, follow, options_of
 from roost.cli.gridengine.request_files import request_files, words_of_file
 from roost.cli.gridengine.script import PREFIX, read_script
 from roost.cli.gridengine.verifying import verified
-from roost.cli.gridengine.words import words_of
 from roost.compat.drmaa.core import attributes as at
 from roost.compat.drmaa.core.codes import Code, DrmaaError
 from roost.compat.drmaa.core.times import instant, seconds

@@ -61,12 +61,12 @@ class TaskDoor:
 
     async def begin(self) -> None:
         """Listen."""
-        ear = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         try:
-            ear.bind(f"\0{door_name(self._key, self._daemon.name)}")
-            self._server = await asyncio.start_unix_server(self._visit, sock=ear)
+            listener.bind(f"\0{door_name(self._key, self._daemon.name)}")
+            self._server = await asyncio.start_unix_server(self._visit, sock=listener)
         except OSError as problem:
-            ear.close()
+            listener.close()
             _log.warning("parallel jobs cannot start slave tasks from this machine: %s", problem.strerror)
 
     def close(self) -> None:
@@ -162,6 +162,6 @@ async def _write(writer: asyncio.StreamWriter, message: Message) -> None:
 
 def _user(writer: asyncio.StreamWriter) -> int:
     """The user of the process at the other end."""
-    ear: socket.socket = writer.get_extra_info("socket")
-    _, user, _ = _CREDENTIALS.unpack(ear.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size))
+    listener: socket.socket = writer.get_extra_info("socket")
+    _, user, _ = _CREDENTIALS.unpack(listener.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size))
     return int(user)
