@@ -23,6 +23,9 @@ PIECE_BYTES_MAX: Final = 256 * 1024
 WAIT_S: Final = 2.0
 LOOK_S: Final = 0.005
 LOOK_S_MAX: Final = 0.1
+#: How long input waits for room before its sender is told, and how often room is looked for, s.
+ROOM_S: Final = 0.5
+_ROOM_LOOK_S: Final = 0.002
 #: Rows and columns of a terminal at most.
 SIDE_MAX: Final = 65535
 _DATA_BYTES_MAX: Final = FRAME_BYTES_MAX - FRAME.size
@@ -110,6 +113,17 @@ class LiveStreams:
             (DATA, offset + at, data[at : at + _DATA_BYTES_MAX]) for at in range(0, len(data), _DATA_BYTES_MAX)
         ] + ([(END, offset + len(data), b"")] if last else [])
         return self._written(frames, offset)
+
+    async def taken(self, offset: int, data: bytes, ended: asyncio.Event, *, last: bool) -> tuple[int, bool]:
+        """The same, once there was room for all of it, or after `ROOM_S`."""
+        loop, at = asyncio.get_running_loop(), offset
+        until = loop.time() + ROOM_S
+        while True:
+            at, closed = self.give(at, data[at - offset :], last=last)
+            is_all = at >= offset + len(data) and (closed or not last)
+            if is_all or ended.is_set() or loop.time() >= until:
+                return at, closed
+            await asyncio.sleep(_ROOM_LOOK_S)
 
     def resize(self, rows: int, columns: int) -> None:
         """Its terminal has another size."""

@@ -22,7 +22,7 @@ async def stream_answer(
         case machine.ReadStreams():
             return await _printed(session, request)
         case machine.WriteStreams():
-            return _took(session, request)
+            return await _took(session, request)
         case machine.LeaveStreams():
             sessions.leave(request.session)
     return None
@@ -36,7 +36,7 @@ async def _printed(session: Session, asked: machine.ReadStreams) -> machine.Prin
     return machine.Printed(out=out, err=err)
 
 
-def _took(session: Session, asked: machine.WriteStreams) -> machine.Took:
+async def _took(session: Session, asked: machine.WriteStreams) -> machine.Took:
     if asked.rows and asked.columns:
         session.streams.resize(asked.rows, asked.columns)
     try:
@@ -45,5 +45,5 @@ def _took(session: Session, asked: machine.WriteStreams) -> machine.Took:
         raise BadRequest(f"data: {problem}") from None
     if not data and not asked.last:
         return machine.Took(offset=asked.offset, over=session.ended.is_set())
-    offset, closed = session.streams.give(asked.offset, data, last=asked.last)
+    offset, closed = await session.streams.taken(asked.offset, data, session.ended, last=asked.last)
     return machine.Took(offset=offset, closed=closed, over=session.ended.is_set())

@@ -151,13 +151,13 @@ class SlaveTask:
 
     # -- its streams ---------------------------------------------------------------------------------
 
-    def take(self, message: WriteTask) -> TaskTook:
+    async def take(self, message: WriteTask) -> TaskTook:
         """Give it input, as much as it has room for."""
         if message.rows and message.columns:
             self.streams.resize(message.rows, message.columns)
         offset, closed = message.offset, False
         if message.data or message.last:
-            offset, closed = self.streams.give(message.offset, message.data, last=message.last)
+            offset, closed = await self.streams.taken(message.offset, message.data, self.ended, last=message.last)
         return TaskTook(offset=offset, closed=closed, over=self.ended.is_set())
 
     async def printed(self, out: int, err: int) -> TaskPrinted:

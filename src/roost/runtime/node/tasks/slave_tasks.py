@@ -131,7 +131,9 @@ class SlaveTasks:
                 return await found[1].printed(message.out, message.err)
             case m.WriteTask():
                 found = self._task(message.task, sender)
-                return m.TaskTook(offset=message.offset, over=True) if found is None else found[1].take(message)
+                if found is None:
+                    return m.TaskTook(offset=message.offset, over=True)
+                return await found[1].take(message)
             case m.EndTask():
                 found = self._task(message.task, sender)
                 if found is not None:

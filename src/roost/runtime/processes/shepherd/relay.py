@@ -36,6 +36,8 @@ SEGMENTS_MAX = 4
 #: Input that the job has not read yet, bytes, from which on no more is taken.
 _HELD_BYTES_MAX = 64 * 1024
 _PIECE = 64 * 1024
+#: F_SETPIPE_SZ of Linux, and the size of the pipe for frames, bytes: all that one message brings.
+_SET_PIPE_SIZE, _PIPE_BYTES = 1031, 256 * 1024
 #: What a terminal takes for the end of input, and the byte after which it does.
 _EOF, _LINE = b"\x04", b"\n"
 #: How long the relay sleeps at most while a stream waits for room, s.
@@ -56,6 +58,11 @@ class Relay:
         self._frames = os.open(
             self._directory + b"/in", os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NOCTTY
         )
+        try:
+            fcntl.fcntl(self._frames, _SET_PIPE_SIZE, _PIPE_BYTES)
+        except OSError:
+            # The kernel's usual size does as well.
+            pass
         #: Part of a frame.
         self._torn = b""
         #: Input for the job that it has no room for, the number of bytes that came, and the last of them.
