@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import shutil
+import subprocess
+import sys
 import textwrap
 import time
 from collections.abc import Iterator
@@ -244,6 +247,33 @@ def test_bad_verifiers_block_nothing_and_lose_nothing(
     configure(pool, "none")
     assert qsub(capsys, "-b", "y", "-h", "true")[0] == 0
     eventually(lambda: not [words for words in pool.processes().values() if str(place) in words or "sleep" in words])
+
+
+def test_a_slow_verifier_delays_submissions_alone(pool: Pool, place: Path, user: Path) -> None:
+    marks = place / "marks"
+    marks.mkdir()
+    marks.chmod(0o777)
+    slow = (
+        "#!/bin/sh\nwhile read -r w r; do case $w in START) echo STARTED;; "
+        f"BEGIN) touch {marks}/begun; while [ ! -e {marks}/go ]; do sleep 0.05; done; echo RESULT STATE ACCEPT;; "
+        "esac; done\n"
+    )
+    configure(pool, str(program(place, slow)), timeout=60)
+    command = [sys.executable, "-m", "roost.cli.gridengine", "qsub", "-b", "y", "-h", "true"]
+    some = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(3)]
+    try:
+        eventually(lambda: (marks / "begun").exists(), "the verifier has begun")
+        before = len(json.loads(pool("queue", "--json")))
+        assert [process.poll() for process in some] == [None] * 3
+        # The queue answers and runs what it has meanwhile.
+        main("qstat", [])
+        (marks / "go").touch()
+        assert [process.wait(PATIENCE_S) for process in some] == [0, 0, 0]
+        assert len(json.loads(pool("queue", "--json"))) == before + 3
+    finally:
+        for process in some:
+            process.kill()
+            process.communicate()
 
 
 def test_a_changed_verifier_is_started_anew_and_one_outlives_no_queue(
