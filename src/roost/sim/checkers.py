@@ -6,19 +6,27 @@
 4. A claim has one holder, a job one claim, and a job that runs for the queue runs on the claim that it has.
 5. A job waits in one place, with those that no machine can tell from it.
 6. Claims are booked in the ledgers of their machine, and never exceed them.
+7. In a cell that has not been changed no queue instance has more slots in use than it has, and the cell no more of its
+   consumables; a parallel job whose run is ordered has all of its claims, or is told to end.
 
 Problems are sentences with time and slot; they end up in the outcome, and a run with problems has failed.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Final
 
+from roost.classad import ClassAd
+from roost.gridengine.objects.host import GLOBAL
+from roost.gridengine.pool.tasks import grants_of
+from roost.model.cell_requests import TASK
 from roost.schedd.claims import Stage
 from roost.schedd.status import ON_MACHINE, JobStatus
-from roost.startd.states import PAIRS, WITH_STARTER
+from roost.startd.states import PAIRS, WITH_STARTER, State
 
 if TYPE_CHECKING:
+    from roost.sim.cell import SimulatedCell
     from roost.sim.machine.host import Slot
     from roost.sim.world import World
 
@@ -62,6 +70,9 @@ class Checker:
         self._check_jobs()
         self._check_claims()
         self._check_waiting()
+        if self.world.cell is not None:
+            self._check_cell(self.world.cell)
+            self._check_gangs()
         for machine in self.world.machines:
             for slot in machine.slots:
                 if slot.process is not None and not machine.alive:
@@ -117,6 +128,39 @@ class Checker:
             for group in mine:
                 if not group.local and cluster.room and groups.get(group.place) is not group:
                     self._report(f"{group.count} idle jobs of cluster {cluster.number} are not offered")
+
+    def _check_cell(self, cell: SimulatedCell) -> None:
+        if cell.revision > 1:
+            # Tasks that run keep what they have of an earlier revision.
+            return
+        used: Counter[str] = Counter()
+        taken: Counter[str] = Counter()
+        for machine in self.world.machines:
+            for slot in machine.slots if machine.alive else ():
+                job_ad = slot.state.claim.job_ad
+                task = None if job_ad is None or slot.state.state is not State.CLAIMED else job_ad.get(TASK)
+                if isinstance(task, ClassAd):
+                    for instance, slots in grants_of(task):
+                        used[instance] += slots
+                        for name, text in (word.split("=") for word in str(task.get("Resources")).split(",") if word):
+                            taken[name] += slots * int(text) if text.isdecimal() else 0
+        for one in cell.active.instances:
+            if used[one.name] > one.settings.slots:
+                self._report(f"{one.name} has {used[one.name]} of {one.settings.slots} slots in use")
+        for pair in cell.cell.hosts[GLOBAL].complex_values:
+            if pair.text.isdecimal() and taken[pair.name] > int(pair.text):
+                self._report(f"jobs have {taken[pair.name]} of {pair.text} {pair.name}")
+
+    def _check_gangs(self) -> None:
+        core = self.world.queue.core
+        for claim in core.claim_table.claims.values():
+            gang, job = claim.gang, None if claim.job is None else core.book.find(claim.job)
+            task = None if job is None else job.ad.get(TASK)
+            if gang is None or gang.master is not claim or not claim.run or not isinstance(task, ClassAd):
+                continue
+            wanted = task.get("Parts", 1)
+            if len(gang.claims) != wanted and not gang.broken:
+                self._report(f"job {claim.job} runs with {len(gang.claims)} of {wanted} claims")
 
     def _check_accounts(self) -> None:
         for machine in self.world.machines:
