@@ -267,7 +267,7 @@ class Scenario:
         """Why it cannot happen to real daemons; "" if it can."""
         if self.cell is not None and self.cell.groups:
             return "groups of the operating system are those of the machine in a replay"
-        if self.cell is not None and any(each == Setting(SCRIPT_USERS, "") for each in self.settings):
+        if self.cell is not None and any(each.name == SCRIPT_USERS and not each.value for each in self.settings):
             return "jobs of a replay run as its own user, and so may programs of the cell"
         return "a replay does not drive the time of jobs that run beside the queue" if self.runs_locally else ""
 
