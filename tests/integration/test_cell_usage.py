@@ -22,6 +22,8 @@ usersets/staff: entries {user_name()}
 schedconf: weight_waiting_time 0
 schedconf: weight_tickets_functional 0
 configurations/global: execd_params SHARETREE_RESERVED_USAGE=true
+configurations/global: min_uid 0
+configurations/global: min_gid 0
 """
 
 
