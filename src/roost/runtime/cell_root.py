@@ -4,6 +4,7 @@
                     an administrator writes options for all users
 ``bin/ARC``         Grid Engine's commands, for the pool of this state directory unless ROOST_HOME names another
 ``util/arch``       prints ARC
+``util/resources/jsv/jsv_include.sh``  functions for verifiers in shell, which source it by that name
 
 The shims' command, the queue and each machine write them; what an administrator may change is left as it is. Launchers
 such as Open MPI's find ``$SGE_ROOT/bin/$ARC/qrsh`` by the variables that a job has (`root_environment`).
@@ -35,6 +36,7 @@ default_domain          none
 ignore_fqdn             false
 security_mode           none
 """
+_JSV_INCLUDE: Final = Path(__file__).with_name("jsv_include.sh")
 _REQUEST_LINES: Final = "# Options that qsub takes as if they stood first on its command line; see sge_request(5).\n"
 
 
@@ -82,6 +84,7 @@ def _files(home: Home, root: Path) -> Mapping[str, tuple[str, int]]:
     entry = "from roost.cli.gridengine.entry import run_and_leave\nrun_and_leave({!r}, sys.argv[1:])\n"
     commands = {f"bin/{arc()}/{name}": (script(head + entry.format(name), "Roost"), 0o755) for name in NAMES}
     return commands | {
+        "util/resources/jsv/jsv_include.sh": (_JSV_INCLUDE.read_text(encoding="utf-8"), 0o644),
         "util/arch": (f"#!/bin/sh\n# Written by Roost.\necho {arc()}\n", 0o755),
         f"{common}/act_qmaster": (f"{central_name(home)}\n", 0o644),
         f"{common}/bootstrap": (_BOOTSTRAP, 0o644),
