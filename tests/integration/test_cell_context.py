@@ -58,11 +58,11 @@ def test_limits_on_all_processes_of_a_job_together(start: Callable[..., Pool], t
     pool = start(cpus=4)
     cell(pool, tmp_path / "cell")
     # Neither of them reaches the limit alone before both do together.
-    both = pool.submit("cell_resources = h_cpu=20", f"({BURN}) & ({BURN}) & ({BURN}) & ({BURN}) & wait")
+    both = pool.submit("cell_resources = h_cpu=8", f"({BURN}) & ({BURN}) & ({BURN}) & ({BURN}) & wait")
     soft = pool.submit("output = soft\ncell_resources = s_cpu=1", f"trap 'echo XCPU; exit 5' XCPU; {BURN}")
     pool.wait(both, soft, status=1)
     assert pool.job(f"{both}.0")["CellFailed"] == 37
-    assert pool.job(f"{both}.0")["CellFailedReason"].endswith(f"h_cpu=20 s of all.q@{node(pool)}")
+    assert pool.job(f"{both}.0")["CellFailedReason"].endswith(f"h_cpu=8 s of all.q@{node(pool)}")
     assert (pool.work / "soft").read_text() == "XCPU\n"
     assert pool.job(f"{soft}.0")["ExitCode"] == 5
 

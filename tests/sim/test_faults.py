@@ -8,10 +8,11 @@ import pytest
 
 from roost.sim.fault_run import main, run_seed
 from roost.sim.world import World
-from roost.sim.worlds import LAYOUTS, POLICIES, drawn
+from roost.sim.worlds import FAULTY_S, LAYOUTS, POLICIES, drawn
 
-#: A sample of what `make sim` runs; 7 takes as long as all others together.
-SEEDS = [seed for seed in range(1, 27) if seed != 7]
+#: A sample of what `make sim` runs: every policy and every layout, and no two worlds of the same policy and layout.
+#: "suspendable" is not in it: its first world takes as long as all others together.
+SEEDS = [1, 2, 3, 4, 5, 6, 8, 9, 10, 12, 13, 14, 15, 16, 18, 20, 22, 23, 24, 123]
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -21,6 +22,10 @@ def test_safety_holds_while_things_go_wrong_and_liveness_after_it(seed: int) -> 
 
 
 def test_seeds_differ_in_everything_that_matters() -> None:
+    sample = [(world.policy, world.layout) for world in map(drawn, SEEDS)]
+    assert len(set(sample)) == len(sample)
+    assert {policy for policy, _ in sample} == {*POLICIES} - {"suspendable"}
+    assert {layout for _, layout in sample} == {*LAYOUTS}
     worlds = [drawn(seed) for seed in range(80)]
     assert {world.policy for world in worlds} == set(POLICIES)
     assert {world.layout for world in worlds} == set(LAYOUTS)
@@ -46,7 +51,8 @@ def test_a_queue_that_starts_again_tells_jobs_apart_by_what_matters_to_slots() -
 
 @pytest.mark.parametrize("seed", [3, 100])
 def test_what_polls_leave_out_changes_nothing_where_things_go_wrong(seed: int) -> None:
-    assert run_seed(seed).digest == run_seed(seed, exhaustive=True).digest
+    plan = replace(drawn(seed).plan, days=(FAULTY_S + 1800) / 86_400)
+    assert World(plan).run().digest == World(replace(plan, exhaustive=True)).run().digest
 
 
 def test_the_program_tells_what_came_of_a_seed(capsys: pytest.CaptureFixture[str]) -> None:

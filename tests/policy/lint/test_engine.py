@@ -142,10 +142,11 @@ def test_two_thousand_knobs_take_about_as_long_as_reading_them_some_dozen_times(
         return time.process_time() - start
 
     text = big_configuration(2000)
-    assert [f for f in found(text) if f.severity == "error"] == []
     reading_s = max(spent_s(lambda: load_text(text, HOST)) for _ in range(3))
+    findings: list[Finding] = []
     # The quickest of three: others that use the processor's cache make each slower than it is.
-    assert any(spent_s(lambda: found(text)) < max(40 * reading_s, 1.0) for _ in range(3))
+    assert any(spent_s(lambda: findings.extend(found(text))) < max(40 * reading_s, 1.0) for _ in range(3))
+    assert [f for f in findings if f.severity == "error"] == []
 
 
 @pytest.mark.parametrize(
