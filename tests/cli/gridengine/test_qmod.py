@@ -162,6 +162,12 @@ def test_only_operators_and_owners_change_states(desks: tuple[Desk, Desk]) -> No
         assert user("qmod", option, "roots", status=1).out == (
             f'{USER} - you have no permission to modify job "{job}"\n'
         )
+    # Whatever state it is in.
+    assert user("qmod", "-usj", "roots", status=1).out == f'{USER} - you have no permission to modify job "{job}"\n'
+    root("qmod", "-sj", "roots")
+    eventually(lambda: "already" in root("qmod", "-sj", "roots").out, "it is suspended")
+    assert user("qmod", "-sj", "roots", status=1).out == f'{USER} - you have no permission to modify job "{job}"\n'
+    root("qmod", "-usj", "roots")
     assert user("qmod", "-rq", "all.q", status=1).out == (
         f'{USER} - you have no permission to reschedule jobs of queue instance "{instance}"\n'
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pwd
+import re
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -203,6 +204,24 @@ def _checkpoints(pool: Pool, ad: ClassAd) -> Iterator[tuple[str, Any]]:
         yield "checkpoint_interval", f"{asked_s:.0f} seconds"
 
 
+#: What is said of jobs that could not be started or are at fault, and Grid Engine's words for it.
+_FAULTS: Final = (
+    (re.compile(r".*working directory cannot be entered: '(.*)': ([^;]+).*"), r"error: can't chdir to \1: \2"),
+    (re.compile(r".*standard output cannot be opened: '(.*)': ([^;]+).*"), 'error: can\'t open output file "\\1": \\2'),
+    (re.compile(r".*standard error cannot be opened: '(.*)': ([^;]+).*"), 'error: can\'t open error file "\\1": \\2'),
+    (re.compile(r".*standard input cannot be opened: '(.*)': ([^;]+).*"), 'error: can\'t open input file "\\1": \\2'),
+    (re.compile(r"The job says that it is at fault \(status (\d+)\)"), r"exit_status of job start = \1"),
+)
+
+
+def error_reason(reason: str) -> str:
+    """Why a job is in error state, in Grid Engine's words where it has some."""
+    for pattern, words in _FAULTS:
+        if found := pattern.fullmatch(reason):
+            return found.expand(words)
+    return reason
+
+
 def _behind(pool: Pool, tasks: Sequence[Task]) -> Iterator[str]:
     """What became of the tasks, and why those that wait do."""
     running = [task for task in tasks if task.runs]
@@ -213,7 +232,7 @@ def _behind(pool: Pool, tasks: Sequence[Task]) -> Iterator[str]:
             yield _usage(task, by_proc.get(task.proc, {}))
     for task in tasks:
         if task.is_error:
-            reason = task.ad.get("HoldReason") or "?"
+            reason = error_reason(str(task.ad.get("HoldReason") or "?"))
             yield f"error reason {task.number or 1:>10}:      {date(task.started or task.submitted)} {reason}\n"
     for at, sentence in enumerate(dict.fromkeys(_reasons(pool, tasks))):
         yield f"{'' if at else _INFO:<28}{sentence}\n"

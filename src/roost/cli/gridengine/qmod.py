@@ -211,7 +211,7 @@ class _Work:
 
     def _suspend(self, task: Task) -> int:
         if task.state.endswith("s"):
-            return _said(f"{self._pool.user} - {_called(task)} is already suspended", 0)
+            return self._already(task, "suspend", "suspended")
         if task.status == JobStatus.SUSPENDED:
             return _complain(f"{_called(task)} stands still with its queue, and cannot be suspended a second time")
         return self._done(
@@ -222,7 +222,7 @@ class _Work:
 
     def _resume(self, task: Task) -> int:
         if not task.state.endswith("s"):
-            return _said(f"{self._pool.user} - {_called(task)} is already unsuspended", 0)
+            return self._already(task, "continue", "unsuspended")
         return self._done(
             self._act("continue", task),
             f"{self._who} forced unsuspension of {_called(task)}"
@@ -267,6 +267,12 @@ class _Work:
         status = self._done(self._act("release", task), words, f"{_called(task)} is no longer in error state")
         # Grid Engine 8.1.9 ends with 1 when it has cleared a job.
         return max(status, FAILED)
+
+    def _already(self, task: Task, action: queue.Action, done: str) -> int:
+        """A job is as it is to be: users who may not act on it are told that first."""
+        if self._act(action, task) == "":
+            return FAILED
+        return _said(f"{self._pool.user} - {_called(task)} is already {done}", 0)
 
     def _done(self, why: str | None, words: str, gone: str) -> int:
         if why is None:

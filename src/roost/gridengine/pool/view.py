@@ -91,7 +91,7 @@ def _detailed(active: ActiveCell, told: CellSnapshot, rows: tuple[InstanceRow, .
     for one, row in zip(told.instances, rows, strict=True):
         places = [("h", one.host), ("g", GLOBAL), ("q", one.name)]
         offers = (_offer(ledger, places, each) for each in active.cell.complexes.values())
-        explained = [*states.alarms(one), *(("c", str(each)) for each in one.ambiguous)]
+        explained = [*states.alarms(one), *(("c", f"warning: {each}") for each in one.ambiguous)]
         if one.name in active.errors:
             explained.append(("E", active.errors[one.name]))
         names = (("qname", one.name.partition("@")[0]), ("hostname", one.host))
