@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from typing import Final, NamedTuple
 
 from roost.gridengine.cell import Cell
+from roost.gridengine.objects.host import ExecutionHost
 from roost.gridengine.objects.rows import rows_of
 from roost.gridengine.objects.scheduler import SchedulerConfiguration
 from roost.gridengine.objects.values import is_none
@@ -61,6 +62,12 @@ SCHEDULER: Final = {
     "reprioritize_interval": _NICE,
     "report_pjob_tickets": Idle("`qstat` shows the tickets of waiting jobs anyway"),
 }
+#: Attributes of execution hosts.
+HOST: Final = {
+    "report_variables": Idle(
+        "the reporting file has neither load values nor consumables of hosts and queues", ("none",)
+    )
+}
 #: Attributes of users.
 USER: Final = {"delete_time": Idle("users are in the list until they are deleted")}
 
@@ -69,11 +76,11 @@ USER: Final = {"delete_time": Idle("users are in the list until they are deleted
 PARAMETERS: Final = {
     "qmaster_params": ("forbid_reschedule", "forbid_apperror", "jsv_timeout", "jsv_threshold"),
     "execd_params": ("sharetree_reserved_usage", "acct_reserved_usage", "notify_susp", "notify_kill"),
-    "reporting_params": ("accounting", "flush_time", "accounting_flush_time"),
+    "reporting_params": ("accounting", "reporting", "joblog", "flush_time", "accounting_flush_time"),
     "params": ("duration_offset",),
 }
 #: Parameters and their values, folded, that ask for what a pool does anyway.
-_MET: Final = ("reporting=false", "reporting=0", "joblog=false", "joblog=0", "sharelog=0", "sharelog=00:00:00",
+_MET: Final = ("sharelog=0", "sharelog=00:00:00",
                "sharelog=0:0:0", "profile=0", "profile=false", "monitor=0", "monitor=false")  # fmt: skip
 
 
@@ -82,9 +89,17 @@ def idle(cell: Cell) -> Iterator[tuple[str, str]]:
     for host, configuration in cell.configurations.items():
         for name, text in configuration.values:
             yield from ((each, f"configuration {host}") for each in _missed(CONFIGURATION, name, text))
+    for name, one in cell.hosts.items():
+        yield from ((each, f"execution host {name}") for each in _missed_by_host(one))
     for row in rows_of(SchedulerConfiguration):
         text = row.type.show(getattr(cell.scheduler, row.name))
         yield from ((each, "scheduler configuration") for each in _missed(SCHEDULER, row.name, text))
+
+
+def _missed_by_host(one: ExecutionHost) -> Iterator[str]:
+    for row in rows_of(ExecutionHost):
+        if row.name in HOST:
+            yield from _missed(HOST, row.name, row.type.show(getattr(one, row.name)))
 
 
 def _missed(table: Mapping[str, Idle], name: str, text: str) -> Iterator[str]:

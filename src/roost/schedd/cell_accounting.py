@@ -25,7 +25,7 @@ from roost.model.cell_accounting import (
     TaskUse,
 )
 from roost.model.cell_usage import IO, MEMORY
-from roost.schedd.book import Job
+from roost.schedd.book import Cluster, Job
 from roost.schedd.changes import AddAccounting
 from roost.schedd.events import RunEnded
 from roost.schedd.work import Work
@@ -172,7 +172,7 @@ def _begun(job: Job) -> AccountingRecord | None:
         host=host,
         group=str(task.get("Groups", "")).partition(",")[0] or job.owner.partition("@")[0],
         owner=str(task.get("User", "")) or job.owner.partition("@")[0],
-        job_name=_name(job),
+        job_name=job_name(job.ad),
         job=job.id.cluster,
         account=job.text("cellaccount") or ACCOUNT,
         priority=int(_number(task, "Nice")),
@@ -181,7 +181,7 @@ def _begun(job: Job) -> AccountingRecord | None:
         department=str(task.get("Department", "")) or DEPARTMENT,
         environment=str(task.get("Environment", "")) or NONE,
         slots=int(_number(task, "AllSlots") or _number(task, "Slots") or 1),
-        task=_task(job),
+        task=task_number(job.ad, job.cluster, job.id.proc),
         category=str(task.get("Category", "")) or NONE,
         reservation=int(_number(task, "Reservation")),
         reserved_at=int(_number(task, "ReservedAt")),
@@ -211,16 +211,23 @@ def _used(record: AccountingRecord, job: Job, said: ClassAd, ended: int) -> Acco
     )
 
 
-def _name(job: Job) -> str:
-    return job.text("celljobname") or job.text("jobbatchname") or posixpath.basename(job.text("cmd"))
+def job_name(ad: ClassAd) -> str:
+    """The name of a job, as `qstat` shows it."""
+    return _text(ad, "celljobname") or _text(ad, "jobbatchname") or posixpath.basename(_text(ad, "cmd"))
 
 
-def _task(job: Job) -> int:
-    if job.text("celltasks"):
-        number = job.ad.eval(cell.TASK_NUMBER)
+def task_number(ad: ClassAd, cluster: Cluster, proc: int) -> int:
+    """Which task a job is; 0 for a job without tasks."""
+    if _text(ad, "celltasks"):
+        number = ad.eval(cell.TASK_NUMBER)
         return number if isinstance(number, int) else 0
     # Processes of a cluster that `qsub` did not submit are tasks from 1 on.
-    return job.id.proc + 1 if job.cluster.count > 1 and not job.text("celljobname") else 0
+    return proc + 1 if cluster.count > 1 and not _text(ad, "celljobname") else 0
+
+
+def _text(ad: ClassAd, folded: str) -> str:
+    value = ad.cell(folded)
+    return value if isinstance(value, str) else ""
 
 
 def _number(ad: ClassAd, name: str) -> float:

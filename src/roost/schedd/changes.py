@@ -12,6 +12,7 @@ from roost.base.records import dataclass
 from roost.classad import ClassAd
 from roost.model.audit import AuditRecord
 from roost.model.cell_accounting import AccountingRecord
+from roost.model.cell_reporting import Report
 from roost.model.cell_usage import Owner, Used
 from roost.schedd.identifiers import JobId
 from roost.schedd.status import JobStatus
@@ -199,6 +200,13 @@ class AddAccounting:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class AddReports:
+    """Something for the reporting file of the cell. It is kept until it is known to be in the file."""
+
+    reports: tuple[Report, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AddAudit:
     """A decision for the record. It is kept until the central manager has it."""
 
@@ -220,5 +228,6 @@ Change: TypeAlias = (
     | PutUsage
     | ClearUsage
     | AddAccounting
+    | AddReports
     | AddAudit
 )

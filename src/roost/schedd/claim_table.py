@@ -10,6 +10,7 @@ from roost.base.records import dataclass, field
 from roost.classad import ClassAd, Expr
 from roost.config import Diagnostic
 from roost.model.audit import InForce
+from roost.model.cell_reporting import Reporting
 from roost.model.cell_usage import Accounts
 from roost.model.pool_policy import IDENTITY
 from roost.schedd.admission import Admission
@@ -105,6 +106,8 @@ class ClaimTable:
     closed: frozenset[str] = frozenset()
     #: What users have used of the cell.
     usage: Accounts = field(default_factory=Accounts)
+    #: What the reporting file of the cell is told; None for nothing.
+    reporting: Reporting | None = None
     #: Of clusters whose jobs get slots and do not begin.
     pauses: Pauses = field(default_factory=Pauses)
     #: Jobs that limits of submissions count.

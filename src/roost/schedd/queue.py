@@ -23,6 +23,7 @@ from roost.schedd import array_holds, commands, gangs, periodic, recurring, run_
 from roost.schedd.admission import NotAdmitted, check_description, check_groups, check_priority, check_size
 from roost.schedd.book import Book, Cluster, JobSource, held_at_submit, submitter_of
 from roost.schedd.cell_errors import clear_errors
+from roost.schedd.cell_reporting import report
 from roost.schedd.cell_usage import clear_usage, rule_usage
 from roost.schedd.changes import Change, PutClaim, PutCluster, PutJob
 from roost.schedd.claim_table import ClaimTable, QueueSettings
@@ -176,6 +177,8 @@ class Queue:
         if self.claim_table.is_full and (work.dropped or isinstance(event, Ticked)) and self.claim_table.places(now):
             self.claim_table.is_full = False
             work.offer()
+        if self.claim_table.reporting is not None:
+            report(work, self.claim_table.reporting, event)
         work.finish(kept=self.kept)
         return _step(changes=tuple(work.changes), effects=tuple(work.effects), transitions=tuple(work.transitions))
 

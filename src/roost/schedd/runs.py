@@ -466,6 +466,7 @@ def _began(work: Work, claim_table: ClaimTable, job: Job, at: float, slot: str) 
     if job.ad.cell("jobcurrentstartexecutingdate") is not MISSING:
         return
     claim_table.pauses.began(job.id.cluster)
+    work.begun.append(job)
     work.set(job, NumJobStarts=job.whole("numjobstarts") + 1, JobCurrentStartExecutingDate=int(at))
     # What the user's log is told is made only where there is one.
     work.log(

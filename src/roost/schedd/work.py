@@ -58,9 +58,9 @@ class Work:
     """A step in progress."""
 
     __slots__ = (
-        "_dirty", "_in_force", "_left", "_logs", "_offer", "_offer_later", "_rulings", "_told", "_world", "book",
-        "changes", "dropped", "effects", "gone", "left", "now", "request", "transitions", "unplanned", "user_maps",
-        "zone",
+        "_dirty", "_in_force", "_left", "_logs", "_offer", "_offer_later", "_rulings", "_told", "_world", "begun",
+        "book", "changes", "dropped", "effects", "gone", "left", "now", "request", "transitions", "unplanned",
+        "user_maps", "zone",
     )  # fmt: skip
 
     def __init__(
@@ -77,6 +77,8 @@ class Work:
         self.effects: list[Effect] = []
         #: Rows that jobs took, in this order; those of jobs that are removed together are not among them.
         self.transitions: list[tuple[JobId, Transition]] = []
+        #: Jobs whose programs run now.
+        self.begun: list[Job] = []
         self._dirty: dict[JobId, Job] = {}
         #: Clusters that jobs have left.
         self._left: dict[int, Cluster] = {}

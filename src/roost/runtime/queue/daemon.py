@@ -339,11 +339,11 @@ class ScheddDaemon:
         """Commit; a full disk or a database that is away is waited for, for nothing may be told before."""
         pause_s = FIRST_PAUSE_S
         told_of, self._told_of = self._told_of, []
-        number, filed = self.queue.book.next_cluster, self.copies.filed
+        number, filed, reported = self.queue.book.next_cluster, self.copies.filed, self.copies.reported
         while True:
             try:
                 committed = await loop.run_in_executor(
-                    self._thread, self.store.commit, changes, number, written, told_of, filed
+                    self._thread, self.store.commit, changes, number, written, told_of, filed, reported
                 )
                 if pause_s > FIRST_PAUSE_S:
                     _log.warning("the database can be written again: the queue goes on")

@@ -1,11 +1,11 @@
 """Files that tell what the database has, for programs that read them: the job queue's log and the history of HTCondor,
-the accounting of a Grid Engine cell.
+the accounting and the reporting file of a Grid Engine cell.
 
 The first two are options (JOB_QUEUE_LOG, HISTORY, PER_JOB_HISTORY_DIR). All are written in a thread of their own, in
 the order of commits and after each; nothing waits for them but a queue that would get too far ahead.
 
 An unforeseen failure stops neither the queue nor these files: after a pause, the job queue's log is made anew from the
-database, and accounting goes on where it stopped.
+database, and the files of the cell go on where they stopped.
 """
 
 from __future__ import annotations
@@ -24,8 +24,9 @@ from roost.config import Config
 from roost.runtime.database_guard import StoreError
 from roost.runtime.home import Home
 from roost.runtime.keep_going import FIRST_PAUSE_S, LONGEST_PAUSE_S
-from roost.runtime.queue.cell.accounting_file import AccountingFile
 from roost.runtime.queue.cell.accounting_store import FILED
+from roost.runtime.queue.cell.filed_lines import LineFile
+from roost.runtime.queue.cell.reporting_store import REPORTED
 from roost.runtime.queue.history_file import HistoryFile
 from roost.runtime.queue.job_queue_file import JobQueueFile
 from roost.runtime.queue.store import KeptJobs, Store
@@ -38,6 +39,8 @@ _log = logging.getLogger("roost.schedd")
 
 #: Groups of changes that wait to be written; the queue goes on when there are fewer.
 WAITING_MAX: Final = 200
+
+_REPORTS_LATE: Final = "the reporting file is not up to date: %s; its lines wait in the queue's database"
 
 
 class _Part:
@@ -82,7 +85,8 @@ class ExportedFiles:
         self._store = store
         #: SGE_ROOT of commands on this machine.
         self.sge_root = str(home.cell_common.parent.parent)
-        self._accounting = AccountingFile(home.cell_common / "accounting", store.lines_after)
+        self._accounting = LineFile(home.cell_common / "accounting", store.lines_after)
+        self._reports = LineFile(home.cell_common / "reporting", store.reports_after, _REPORTS_LATE)
         self._history = _history_of(config)
         self._log = config.get("JOB_QUEUE_LOG") or ""
         self._kept_max = config.get_int("MAX_JOB_QUEUE_LOG_ROTATIONS", 1)
@@ -91,12 +95,21 @@ class ExportedFiles:
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="copies")
         self._waiting: deque[Future[None]] = deque()
         self._mirror_part = _Part("the mirror of the job queue")
-        self._accounting_part = _Part("the accounting file")
+        #: Files of the cell, each with the kind of change that brings new lines.
+        self._cell_files = (
+            (_Part("the accounting file"), self._accounting, ch.AddAccounting),
+            (_Part("the reporting file"), self._reports, ch.AddReports),
+        )
 
     @property
     def filed(self) -> int:
         """The last record of accounting that is in the file."""
         return self._accounting.filed
+
+    @property
+    def reported(self) -> int:
+        """The last line of the reporting file that is in it."""
+        return self._reports.filed
 
     def keep_accounting(self, *, wanted: bool) -> None:
         """Whether the cell wants an accounting file."""
@@ -105,6 +118,7 @@ class ExportedFiles:
     def begin(self, kept: KeptJobs) -> None:
         """The queue is what was kept; nothing has happened to it since."""
         self._accounting.begin(int(self._store.state(FILED) or 0))
+        self._reports.begin(int(self._store.state(REPORTED) or 0))
         if self._history is not None:
             self._history.begin(self._store.history(limit=0))
         if self._log:
@@ -133,21 +147,28 @@ class ExportedFiles:
         """Try again what could not be written."""
         if len(self._waiting) >= WAITING_MAX:
             return
-        if self._accounting_part.is_due or (self._accounting.is_behind and not self._accounting_part.has_failed):
-            self._submit(self._accounting_part, self._accounting.write)
+        for part, file, _ in self._cell_files:
+            if part.is_due or (file.is_behind and not part.has_failed):
+                self._submit(part, file.write)
         if self._mirror_part.is_due:
             self._submit(self._mirror_part, self._mirror_anew)
 
     async def took(self, steps: Sequence[Sequence[ch.Change]]) -> None:
         """These changes are on disk."""
-        if any(isinstance(change, ch.AddAccounting) for step in steps for change in step):
-            if not self._accounting_part.has_failed:
-                self._submit(self._accounting_part, self._accounting.write)
-        elif self._mirror is None and self._history is None:
-            return
-        self._waiting.append(self._thread.submit(self._write, steps))
+        kinds = {change.__class__ for step in steps for change in step}
+        for part, file, kind in self._cell_files:
+            if kind in kinds and not part.has_failed:
+                self._submit(part, file.write)
+        if self._mirror is not None or self._history is not None:
+            self._waiting.append(self._thread.submit(self._write, steps))
         while self._waiting and (self._waiting[0].done() or len(self._waiting) > WAITING_MAX):
             await asyncio.wrap_future(self._waiting.popleft())
+
+    def took_reports(self) -> None:
+        """Lines of the reporting file are on disk that no step of the queue has led to."""
+        part, file, _ = self._cell_files[1]
+        if not part.has_failed:
+            self._submit(part, file.write)
 
     def _write(self, steps: Sequence[Sequence[ch.Change]]) -> None:
         # What others are told beside the queue must not stop the queue.

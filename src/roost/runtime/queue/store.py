@@ -43,6 +43,7 @@ from sqlalchemy import (
 from roost.base.records import dataclass
 from roost.classad import ClassAd
 from roost.model.cell_accounting import AccountingRecord
+from roost.model.cell_reporting import Report
 from roost.model.cell_usage import Owner, Used
 from roost.runtime.database import RESTORE, Database, Schema, meta_value
 from roost.runtime.database_guard import Damaged
@@ -52,6 +53,14 @@ from roost.runtime.queue.cell.accounting_store import (
     AccountingWriter,
     create_accounting_tables,
     lines_after,
+)
+from roost.runtime.queue.cell.reporting_store import (
+    LINES,
+    REPORTED,
+    ReportWriter,
+    create_reporting_tables,
+    drop_reported,
+    reports_after,
 )
 from roost.runtime.queue.cell.store import (
     USAGE,
@@ -194,6 +203,7 @@ MIGRATIONS: Final[tuple[Callable[[Connection], None], ...]] = (
     create_accounting_tables,
     # With those of advance reservations.
     create_cell_tables,
+    create_reporting_tables,
 )
 SCHEMA: Final = Schema(meta=META, migrations=MIGRATIONS, first={"next_cluster": "1"}, lock=7261, writer="queue")
 
@@ -286,10 +296,15 @@ class Store:
         #: What is kept as the number of the next cluster; None while that is not known.
         self._next_cluster: int | None = None
         self._accounting = AccountingWriter()
+        self.reports = ReportWriter()
+        #: The first line that the last batch added, with its number; it may be on disk or not.
+        self._first_report: tuple[int, str] | None = None
         #: The last commit failed: it may be on disk all the same.
         self._unsure = False
         #: What is kept as the last record of accounting that is in the file.
         self._filed = 0
+        #: And as the last line of the reporting file that is.
+        self._reported = 0
 
     @classmethod
     def open(cls, url: str, known: Path | None = None) -> Store:
@@ -372,11 +387,13 @@ class Store:
         written: Iterable[int],
         told_of: Iterable[int] = (),
         filed: int = 0,
+        reported: int = 0,
     ) -> Committed:
         """Keep the changes of several steps, all or nothing.
 
         `written` are pieces of logs that are in their files, `told_of` records that the central manager has: they need
-        not be kept any more. `filed` is the last record that is in the accounting file. Raises StoreError.
+        not be kept any more. `filed` is the last record that is in the accounting file, `reported` the last
+        line that is in the reporting file. Raises StoreError.
         """
         batch = _Batch(self._next_piece, self._next_noted)
         for step in steps:
@@ -384,23 +401,30 @@ class Store:
                 batch.add(change)
         if filed > self._filed:
             batch.states[FILED] = filed
+        if reported > self._reported:
+            batch.states[REPORTED] = batch.reported = reported
         try:
             if not (self._unsure and self._holds(batch)):
                 self._write(batch, next_cluster, written, told_of)
             self._took(batch, next_cluster)
         except BaseException:
             self._accounting.forget()
+            self.reports.forget()
             self._unsure = True
             raise
         self._unsure = False
         self._filed = max(self._filed, filed)
+        self._reported = max(self._reported, reported)
         return Committed(pieces=tuple(batch.pieces), noted=tuple(batch.noted))
 
     def _write(self, batch: _Batch, next_cluster: int, written: Iterable[int], told_of: Iterable[int]) -> None:
-        self._accounting.first = 0
+        self._accounting.first, self._first_report = 0, None
         with self.database.changing() as connection:
             batch.write(connection, self._past)
             self._accounting.write(connection, batch.accounting)
+            self._first_report = self.reports.write(connection, batch.reports)
+            if batch.reported:
+                drop_reported(connection, batch.reported)
             _drop(connection, LOGS, [{"id": each} for each in sorted(written)])
             _drop(connection, OUTBOX, [{"id": each} for each in sorted(told_of)])
             if next_cluster != self._next_cluster:
@@ -424,6 +448,9 @@ class Store:
                 return _has(connection, OUTBOX.c.id == batch.noted[0].id)
             if batch.accounting:
                 return _has(connection, RECORDS.c.id == self._accounting.first)
+            if batch.reports:
+                first = self._first_report
+                return first is not None and _has(connection, (LINES.c.id == first[0]) & (LINES.c.line == first[1]))
             if batch.history:
                 job = batch.history[0].job
                 return _has(connection, (HISTORY.c.cluster == job.cluster) & (HISTORY.c.proc == job.proc))
@@ -433,6 +460,11 @@ class Store:
         """The next lines of the accounting file, with the numbers of their records. Raises StoreError."""
         with self.database.reading() as connection:
             return lines_after(connection, number, limit)
+
+    def reports_after(self, number: int, limit: int) -> list[tuple[int, str]]:
+        """The next lines of the reporting file, with their numbers. Raises StoreError."""
+        with self.database.reading() as connection:
+            return reports_after(connection, number, limit)
 
     def cell(self) -> KeptCell:
         """The Grid Engine cell of the pool. Raises StoreError."""
@@ -464,11 +496,20 @@ class Store:
     def keep_reservation(self, commit: ReservationCommit) -> tuple[Noted, ...]:
         """Keep what happened to an advance reservation, and what is now to be told of it. Raises StoreError."""
         noted = Noted(id=self._next_noted, record=commit.record)
-        with self.database.changing() as connection:
+        with self._reporting(), self.database.changing() as connection:
             write_reservation(connection, commit)
+            self.reports.write(connection, commit.reports)
             _add(connection, OUTBOX, [{"id": noted.id, "record": _dumped(noted.record)}])
         self._next_noted += 1
         return (noted,)
+
+    @contextmanager
+    def _reporting(self) -> Iterator[None]:
+        try:
+            yield
+        except BaseException:
+            self.reports.forget()
+            raise
 
     def reservation_log(self, number: int | None, limit: int) -> list[dict[str, Any]]:
         """What happened to advance reservations. Raises StoreError."""
@@ -478,8 +519,9 @@ class Store:
     def keep_instances(self, commit: StatesCommit) -> tuple[Noted, ...]:
         """Keep states of queue instances, and what is now to be told of it. Raises StoreError."""
         noted = Noted(id=self._next_noted, record=commit.record)
-        with self.database.changing() as connection:
+        with self._reporting(), self.database.changing() as connection:
             write_states(connection, commit.states)
+            self.reports.write(connection, commit.reports)
             _add(connection, OUTBOX, [{"id": noted.id, "record": _dumped(noted.record)}])
         self._next_noted += 1
         return (noted,)
@@ -505,6 +547,9 @@ class _Batch:
         self.noted: list[Noted] = []
         self.states: dict[str, Any] = {}
         self.accounting: list[AccountingRecord] = []
+        self.reports: list[Report] = []
+        #: The last line of the reporting file that is in it; 0 if that is kept already.
+        self.reported = 0
         self.usage: dict[Owner, Used] = {}
         self.usage_cleared = False
         self.next_piece, self.next_noted = next_piece, next_noted
@@ -547,6 +592,8 @@ class _Batch:
                 self.usage_cleared = True
             case ch.AddAccounting():
                 self.accounting.append(change.record)
+            case ch.AddReports():
+                self.reports += change.reports
             case ch.AddAudit():
                 self.noted.append(Noted(id=self.next_noted, record=audit_data(change.record)))
                 self.next_noted += 1

@@ -28,6 +28,7 @@ from roost.model.digests import given_state, states_digest
 from roost.runtime.identity import groups_of, host_name, ids_of
 from roost.runtime.queue.cell.edits import Rights, edited
 from roost.runtime.queue.cell.records import record_of_changes, record_of_denied, record_of_states, told
+from roost.runtime.queue.cell.reports import go_by, of_states
 from roost.runtime.queue.cell.reservations import Reservations
 from roost.runtime.queue.cell.store import CellCommit, GivenState, KeptCell, StatesCommit
 from roost.runtime.queue.cell.verifier import Verifier
@@ -149,13 +150,8 @@ class CellAnswers:
         self._daemon.queue.claim_table.cell = kept.revision
         self._hold_states(kept)
         if kept.revision:
-            self._go_by(kept.files)
+            go_by(self._daemon, kept.files)
             self._daemon.queue.claim_table.usage.rules = _usage_rules(kept.files)
-
-    def _go_by(self, files: Mapping[str, str]) -> None:
-        from roost.gridengine.pool.accounting import keeps_accounting
-
-        self._daemon.copies.keep_accounting(wanted=keeps_accounting(_configuration(files)))
 
     def _hold_states(self, kept: KeptCell) -> None:
         claim_table = self._daemon.queue.claim_table
@@ -448,10 +444,13 @@ class CellAnswers:
                 await self._daemon.kept()
             record = None if cleared else record_of_states(action, rows, sender, now)
             if record is not None:
-                commit = StatesCommit(states=states, record=audit_data(record))
+                reporting = self._daemon.queue.claim_table.reporting is not None
+                reports = of_states(done.letters, now) if reporting else ()
+                commit = StatesCommit(states=states, record=audit_data(record), reports=reports)
                 noted = await self._daemon.on_store(self._daemon.store.keep_instances, commit)
                 self._kept = replace(kept, states=dict(sorted({**kept.states, **states}.items())))
                 self._hold_states(self._kept)
+                self._daemon.copies.took_reports()
                 self._daemon.tell(noted)
                 self._daemon.demands.soon(0.0)
             return Answer(data=[data_of(row) for row in rows])
@@ -564,7 +563,7 @@ class CellAnswers:
         if unknown := tuple(name for name in self._daemon.queue.claim_table.errors if name not in names):
             self._daemon.feed(ErrorsCleared(instances=unknown, actor=sender))
         self._daemon.queue.claim_table.cell = revision
-        self._go_by(after)
+        go_by(self._daemon, after)
         self._daemon.feed(UsageRuled(rules=_usage_rules(after)))
         self._daemon.tell(noted)
         self._daemon.demands.soon()

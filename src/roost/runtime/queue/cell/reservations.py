@@ -16,12 +16,14 @@ import logging
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
+from roost.base.records import replace
 from roost.classad import ClassAd
 from roost.classad.values import fold
 from roost.model.cell_requests import RESERVATION
 from roost.model.cell_reservations import NUMBER_MAX, AdvanceReservation, digest_names
 from roost.runtime.database_guard import StoreError
 from roost.runtime.queue.cell.records import record_of_reservation
+from roost.runtime.queue.cell.reports import of_reservation
 from roost.runtime.queue.cell.store import KeptCell, ReservationCommit
 from roost.schedd.book import Cluster
 from roost.schedd.events import Acted, Action
@@ -43,6 +45,7 @@ if TYPE_CHECKING:
     from roost.runtime.clock import Clock
     from roost.runtime.queue.database_watch import DatabaseWatch
     from roost.runtime.queue.demands import Demands
+    from roost.runtime.queue.exported_files import ExportedFiles
     from roost.runtime.queue.store import Noted, Store
     from roost.schedd.events import Event
     from roost.schedd.queue import Queue
@@ -66,6 +69,7 @@ class ReservationsDaemon(Protocol):
     clock: Clock
     store: Store
     queue: Queue
+    copies: ExportedFiles
     demands: Demands
     watch: DatabaseWatch
 
@@ -255,7 +259,10 @@ class Reservations:
             gone=gone,
             record=audit_data(record_of_reservation(words, one.number, actor, now)),
         )
+        if self._daemon.queue.claim_table.reporting is not None:
+            commit = replace(commit, reports=tuple(of_reservation(one, commit, self.all.get(one.number))))
         noted = await self._daemon.on_store(self._daemon.store.keep_reservation, commit)
+        self._daemon.copies.took_reports()
         _log.info("%s", words)
         if gone:
             self.all.pop(one.number, None)

@@ -14,6 +14,7 @@ import msgspec
 from sqlalchemy import Column, Connection, Float, Integer, MetaData, Table, Text, delete, func, insert, select
 
 from roost.base.records import dataclass, field
+from roost.model.cell_reporting import Report
 from roost.model.cell_usage import Owner, Used
 
 _METADATA: Final = MetaData()
@@ -123,6 +124,8 @@ class ReservationCommit:
     gone: bool
     #: the record for the audit trail, as the wire has it
     record: dict[str, Any]
+    #: for the reporting file
+    reports: tuple[Report, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -151,6 +154,8 @@ class StatesCommit:
     states: Mapping[str, GivenState]
     #: the record for the audit trail, as the wire has it
     record: dict[str, Any]
+    #: for the reporting file
+    reports: tuple[Report, ...] = ()
 
 
 def read_kept(connection: Connection) -> KeptCell:

@@ -1,6 +1,6 @@
-"""The accounting file of a cell, ``$SGE_ROOT/default/common/accounting``, made from the queue's database.
+"""The accounting and reporting files of a cell in ``$SGE_ROOT/default/common``, made from the queue's database.
 
-The database has each record once, numbered, since the commit in which its run ended. The file gets the lines in the
+The database has each line once, numbered, since the commit in which its event happened. The file gets the lines in the
 order of the numbers, after that commit; how far it is goes to the database with a later one. When the queue is killed,
 the file may be some lines ahead of what the database knows. At the start those are looked for at the end of the file,
 and of files to which an administrator has renamed it meanwhile; half a line is cut off. Then the queue writes
@@ -30,14 +30,18 @@ _TAIL_BYTES: Final = 4 * 1024 * 1024
 #: Files beside it that are looked at, those that were written last.
 _OTHERS_MAX: Final = 3
 
+#: What is said while the file cannot be written.
+_LATE: Final = "ended runs are not in the accounting file yet: %s; `qacct` has them"
+
 Numbered = Sequence[tuple[int, str]]
 
 
-class AccountingFile:
+class LineFile:
     """The file. Its methods are for one thread."""
 
-    def __init__(self, path: Path, after: Callable[[int, int], Numbered]) -> None:
+    def __init__(self, path: Path, after: Callable[[int, int], Numbered], late: str = _LATE) -> None:
         self._path = path
+        self._late = late
         #: The records after a number, at most so many.
         self._after = after
         #: The last record that is in the file, or was not wanted there.
@@ -72,7 +76,7 @@ class AccountingFile:
                     self._append("".join(f"{line}\n" for _, line in waiting))
             except StoreError as error:
                 self.is_behind = True
-                _log.error("the accounting file waits: %s", error)
+                _log.error("the %s file waits: %s", self._path.name, error)
                 return
             except OSError as error:
                 self._failed(error)
@@ -139,7 +143,7 @@ class AccountingFile:
         text = f"{error.filename or self._path}: {error.strerror}"
         if text != self._told:
             self._told = text
-            _log.error("ended runs are not in the accounting file yet: %s; `qacct` has them", text)
+            _log.error(self._late, text)
 
 
 def _tail(path: Path) -> bytes:

@@ -11,7 +11,7 @@ import pytest
 
 from roost.model.cell_accounting import AccountingRecord
 from roost.runtime.database_guard import StoreError
-from roost.runtime.queue.cell.accounting_file import AccountingFile
+from roost.runtime.queue.cell.filed_lines import LineFile
 from roost.runtime.queue.store import Store
 from roost.schedd.changes import AddAccounting
 
@@ -36,7 +36,7 @@ def store(tmp_path: Path) -> Iterator[Store]:
 
 def test_lines_follow_each_other_and_a_renamed_file_is_begun_anew(store: Store, tmp_path: Path) -> None:
     path = tmp_path / "root" / "common" / "accounting"
-    file = AccountingFile(path, store.lines_after)
+    file = LineFile(path, store.lines_after)
     added(store, 1, 2)
     file.begin(0)
     assert path.read_text().startswith("# Version: 8.1.9\n") and jobs(path) == [1, 2]
@@ -55,10 +55,10 @@ def test_lines_follow_each_other_and_a_renamed_file_is_begun_anew(store: Store, 
 @pytest.mark.parametrize("renamed", [False, True])
 def test_what_was_written_before_a_kill_is_not_written_again(store: Store, tmp_path: Path, renamed: bool) -> None:
     path = tmp_path / "accounting"
-    AccountingFile(path, store.lines_after).begin(0)
+    LineFile(path, store.lines_after).begin(0)
     # Two of them are alike, and one is cut off.
     added(store, 5, 5, 5, 6)
-    first = AccountingFile(path, lambda number, limit: store.lines_after(number, limit)[: 2 if number == 0 else 0])
+    first = LineFile(path, lambda number, limit: store.lines_after(number, limit)[: 2 if number == 0 else 0])
     first.begin(0)
     assert jobs(path) == [5, 5]
     if renamed:
@@ -66,7 +66,7 @@ def test_what_was_written_before_a_kill_is_not_written_again(store: Store, tmp_p
         path = tmp_path / "accounting.20261123"
     with path.open("a") as file:
         file.write(store.lines_after(2, 1)[0][1][:20])
-    again = AccountingFile(tmp_path / "accounting", store.lines_after)
+    again = LineFile(tmp_path / "accounting", store.lines_after)
     again.begin(0)
     if renamed:
         assert jobs(tmp_path / "accounting") == [5, 6]
@@ -80,7 +80,7 @@ def test_a_file_that_is_renamed_between_two_lines_does_not_get_the_second_again(
     store: Store, tmp_path: Path, renames: int
 ) -> None:
     path = tmp_path / "accounting"
-    file = AccountingFile(path, store.lines_after)
+    file = LineFile(path, store.lines_after)
     file.begin(0)
     for number in range(renames + 1):
         added(store, number, number)
@@ -89,14 +89,14 @@ def test_a_file_that_is_renamed_between_two_lines_does_not_get_the_second_again(
             path.rename(tmp_path / f"accounting.{9 - number}")
     # Killed before a later commit says how far the file is.
     added(store, 7)
-    AccountingFile(path, store.lines_after).begin(0)
+    LineFile(path, store.lines_after).begin(0)
     assert jobs(path) == [renames, renames, 7]
 
 
 def test_kills_at_any_instant_lose_and_repeat_nothing(store: Store, tmp_path: Path) -> None:
     path, rng, number = tmp_path / "accounting", random.Random(7), 0
     for _ in range(60):
-        file = AccountingFile(path, store.lines_after)
+        file = LineFile(path, store.lines_after)
         file.begin(int(store.state("accounting-filed") or 0))
         for _ in range(rng.randrange(4)):
             some = range(number + 1, number + 1 + rng.randrange(3))
@@ -106,14 +106,14 @@ def test_kills_at_any_instant_lose_and_repeat_nothing(store: Store, tmp_path: Pa
                 file.write()
         if rng.random() < 0.3 and path.exists():
             path.write_bytes(path.read_bytes() + b"all.q:a:g")
-    AccountingFile(path, store.lines_after).begin(int(store.state("accounting-filed") or 0))
+    LineFile(path, store.lines_after).begin(int(store.state("accounting-filed") or 0))
     assert jobs(path) == list(range(1, number + 1))
 
 
 def test_a_file_that_cannot_be_written_waits(store: Store, tmp_path: Path) -> None:
     blocked = tmp_path / "file"
     blocked.write_text("")
-    file = AccountingFile(blocked / "accounting", store.lines_after)
+    file = LineFile(blocked / "accounting", store.lines_after)
     added(store, 1)
     file.begin(0)
     assert file.is_behind and file.filed == 0
@@ -123,7 +123,7 @@ def test_a_file_that_cannot_be_written_waits(store: Store, tmp_path: Path) -> No
 
 
 def test_a_cell_may_want_no_file(store: Store, tmp_path: Path) -> None:
-    file = AccountingFile(tmp_path / "accounting", store.lines_after)
+    file = LineFile(tmp_path / "accounting", store.lines_after)
     file.is_wanted = False
     added(store, 1)
     file.begin(0)

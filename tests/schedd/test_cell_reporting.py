@@ -1,0 +1,155 @@
+"""The reporting file tells of jobs what Grid Engine 8.1.9 tells, in its words and order."""
+
+from __future__ import annotations
+
+import pytest
+
+from roost.gridengine.reporting import line_of
+from roost.model.cell_reporting import JobReport, Reporting
+from roost.schedd import changes as ch
+from roost.schedd import events as ev
+from roost.schedd.events import Action
+from roost.schedd.identifiers import JobId
+from tests.schedd.kit import Driven, source
+from tests.schedd.test_cell_usage import begun, queue_of_a_cell, said
+
+SENT = [("sent", "t", "master", "sent to execd"), ("delivered", "r", "master", "job received by execd")]
+WAITS = [
+    ("finished", "r", "master", "job waits for scheduler's deletion"),
+    ("deleted", "T", "scheduler", "job deleted by scheduler"),
+]
+
+
+class Told(Driven):
+    """A queue whose reports are collected."""
+
+    def __init__(self, *, joblog: bool = True) -> None:
+        super().__init__()
+        self.queue.claim_table.cell = 3
+        self.queue.claim_table.reporting = Reporting(host="hub", joblog=joblog)
+        self.lines: list[list[str]] = []
+
+    def feed(self, event: ev.Event):  # type: ignore[no-untyped-def]
+        step = super().feed(event)
+        for change in step.changes:
+            if isinstance(change, ch.AddReports):
+                self.lines += [line_of(each).split(":") for each in change.reports]
+        return step
+
+    def news(self) -> list[tuple[str, ...]]:
+        """Event, state, user and message of the last lines of `job_log`; "acct" of one that tells of a run."""
+        found = [("acct",) if line[1] == "acct" else (line[3], *line[7:9], line[-1]) for line in self.lines]
+        found = [each for each, line in zip(found, self.lines, strict=True) if line[1] != "new_job"]
+        self.lines.clear()
+        return found
+
+
+def test_a_job_that_ends_by_itself() -> None:
+    queue = Told()
+    number = queue.submit(source(1, CellJobName="x", CellAccount="a", JobPrio=-10))
+    at = str(int(queue.now))
+    person = ["x", "ann", "", "", "defaultdepartment", "a"]
+    assert queue.lines == [
+        [at, "new_job", at, str(number), "-1", "NONE", *person, "1014"],
+        [
+            at,
+            "job_log",
+            at,
+            "pending",
+            str(number),
+            "-1",
+            "NONE",
+            "",
+            "ann",
+            "hub",
+            "0",
+            "1014",
+            at,
+            *person,
+            "new job",
+        ],
+    ]
+    queue.lines.clear()
+    job = begun(queue, number, Groups="g,h")
+    person = ["x", "ann", "g", "p", "d", "a"]
+    head = [at, "job_log", at, "sent", str(number), "0", "NONE", "t", "master", "hub", "0", "1014", at]
+    assert queue.lines[0] == [*head, *person, "sent to execd"]
+    assert queue.news() == SENT
+    queue.end(job, attributes=said(1.0))
+    assert {line[9] for line in queue.lines if line[8] == "execution daemon"} == {"a"}
+    assert queue.news() == [("acct",), ("finished", "r", "execution daemon", "job exited"), *WAITS]
+
+
+def test_a_job_that_is_deleted_while_it_runs() -> None:
+    queue = Told()
+    job = begun(queue, queue.submit(source(1)))
+    queue.news()
+    queue.act(Action.REMOVE, job.id)
+    assert queue.news() == [("deleted", "r", "ann", "job deleted")]
+    queue.end(job, "remove")
+    assert queue.news() == [("acct",), ("deleted", "r", "execution daemon", "job removed "), *WAITS]
+
+
+def test_a_job_that_runs_again_and_is_deleted_while_it_waits() -> None:
+    queue = Told()
+    job = begun(queue, queue.submit(source(1)))
+    made = str(int(queue.now))
+    queue.news()
+    queue.now += 5
+    queue.end(job, "evict")
+    assert {line[12] for line in queue.lines if line[1] == "job_log"} == {made}
+    assert queue.news() == [
+        ("acct",),
+        ("restart", "r", "execution daemon", "job didn't get resources -> schedule it again"),
+        ("restart", "r", "master", f"rescheduling job {job.id.cluster}.1"),
+    ]
+    queue.act(Action.REMOVE, job.id)
+    assert queue.lines[0][12] == str(int(queue.now))
+    assert queue.news() == [("deleted", "", "ann", "job deleted"), ("finished", "", *WAITS[0][2:]), WAITS[1]]
+
+
+def test_a_job_that_its_machine_holds_is_in_the_error_state() -> None:
+    queue = Told()
+    job = begun(queue, queue.submit(source(1)))
+    queue.news()
+    queue.end(job, "hold", code=21, text="no directory")
+    assert queue.news() == [
+        ("acct",),
+        ("error", "r", "execution daemon", "job set in error state "),
+        ("restart", "r", "master", f"rescheduling job {job.id.cluster}.1"),
+    ]
+
+
+@pytest.mark.parametrize("tasks", [3, 300])
+def test_tasks_that_are_deleted_before_they_run(tasks: int) -> None:
+    queue = Told()
+    number = queue.submit(source(tasks))
+    assert [line[1] for line in queue.lines] == ["new_job", "job_log"]
+    queue.lines.clear()
+    queue.act(Action.REMOVE, *(JobId(number, proc) for proc in range(tasks)))
+    told = [(int(line[5]), line[3], line[8], line[-1]) for line in queue.lines]
+    wanted = [
+        (task, event, user, words)
+        for task in range(1, tasks + 1)
+        for event, user, words in (("deleted", "ann", "job deleted"), ("finished", "master", "job exited"))
+    ]
+    assert told == wanted
+
+
+def test_without_joblog_only_submissions_and_ended_runs_are_told() -> None:
+    queue = Told(joblog=False)
+    job = begun(queue, queue.submit(source(1)))
+    queue.end(job)
+    assert [line[1] for line in queue.lines] == ["new_job", "acct"]
+
+
+def test_a_cell_that_wants_no_reports_is_told_nothing() -> None:
+    queue = queue_of_a_cell()
+    step = queue.feed(ev.Submitted(clusters=(source(1),), owner="ann", reply_to="r"))
+    assert not any(isinstance(each, ch.AddReports) for each in step.changes)
+
+
+def test_a_text_with_a_colon_stays_in_its_field() -> None:
+    one = JobReport(at=5, event="pending", job=1, submitted=5, name="a:b\n", owner="ann", message="new job")
+    line = "5:job_log:5:pending:1:-1:NONE::::0:1024:5:a_b_:ann:::defaultdepartment:sge:new job"
+    assert line_of(one) == line
