@@ -140,7 +140,22 @@ def test_what_holds_for_the_whole() -> None:
         ("JOB A a\nRETRY A many", [(DagCode.NUMBER, 2, 9)]),
         ("JOB A a\nRETRY A -1", [(DagCode.NUMBER, 2, 9)]),
         ("JOB A a\nABORT-DAG-ON A 1 RETURN 256", [(DagCode.NUMBER, 2, 25)]),
-        ("JOB A a\nVARS A x=1", [(DagCode.VARIABLE, 2, 8)]),
+        ("JOB A a\nVARS A x", [(DagCode.VARIABLE, 2, 8)]),
+        ("JOB A a\nVARS A x=", [(DagCode.VARIABLE, 2, 8)]),
+        ("JOB A a\nVARS A x==1", [(DagCode.VARIABLE, 2, 8)]),
+        ("JOB A a\nVARS A x=it's", [(DagCode.VARIABLE, 2, 8)]),
+        ('JOB A a\nVARS A x="1"y', [(DagCode.VARIABLE, 2, 8)]),
+        ("JOB A a\nWEAK PARENT A CHILD A", [(DagCode.NOT_SUPPORTED, 2, 1)]),
+        ("JOB A a\nTOLERANCE A 10% WAIT", [(DagCode.NOT_SUPPORTED, 2, 1)]),
+        ("JOB A a\nSCRIPT POST A p $EXIT_CODE_LIST", [(DagCode.NOT_SUPPORTED, 2, 17)]),
+        ("JOB A a\nSAVE_POINT_FILE ALL_NODES", [(DagCode.ARGUMENTS, 2, 17)]),
+        ("JOB A a\nFINAL F f\nSAVE_POINT_FILE F", [(DagCode.ARGUMENTS, 3, 17)]),
+        ("JOB A a\nDONE ALL_NODES", [(DagCode.ARGUMENTS, 2, 6)]),
+        ("JOB A a\nCONFIG c.conf garbage", [(DagCode.ARGUMENTS, 2, 15)]),
+        ("JOB A a\nINCLUDE x garbage", [(DagCode.ARGUMENTS, 2, 11)]),
+        ("JOB A 'a", [(DagCode.ARGUMENTS, 1, 7)]),
+        ("JOB A { DIR d", [(DagCode.BLOCK, 1, 7)]),
+        ("SUBMIT-DESCRIPTION s {\n} NOOP\nJOB A a", [(DagCode.ARGUMENTS, 1, 22)]),
         ('JOB A a\nVARS A x="1', [(DagCode.VARIABLE, 2, 8)]),
         ('JOB A a\nVARS A x="\\n"', [(DagCode.VARIABLE, 2, 8)]),
         ('JOB A a\nVARS A queue="1"', [(DagCode.VARIABLE, 2, 8)]),
@@ -150,13 +165,80 @@ def test_what_holds_for_the_whole() -> None:
         ("JOB A {\nqueue", [(DagCode.BLOCK, 1, 1)]),
         ("SPLICE S none.dag\nJOB A a", [(DagCode.FILE_MISSING, 1, 8), (DagCode.SPLICE, 1, 10)]),
         ("JOB A a\nREJECT", [(DagCode.REJECTED, 2, 1)]),
-        ("# nothing", [(DagCode.EMPTY, 0, 0)]),
         ("JOB A a\nFINAL F f\nPARENT A CHILD F", [(DagCode.FINAL, 3, 16)]),
         ("JOB A a\nFINAL F f\nFINAL G g", [(DagCode.TWICE, 3, 9)]),
     ],
 )  # fmt: skip
 def test_mistakes_have_a_place(text: str, found: list[Any]) -> None:
     assert problems_of(text) == found
+
+
+def test_a_dag_without_nodes_is_odd_but_not_wrong() -> None:
+    dag = dag_of("# nothing\n  // at all")
+    assert (dag.nodes, [each.code for each in dag.warnings]) == ({}, [DagCode.EMPTY])
+
+
+def test_the_words_of_commands_have_hyphens_or_underscores() -> None:
+    dag = dag_of(
+        "Submit_Description s {\n executable = x\n}\njob A s\npre-skip A 2\nRetry A 3 unless_exit 9\n"
+        "abort_dag_on A 5\nset-job-attr Foo = 1\nsave-point-file A p\njobstate-log j\n"
+        "node-status-file n 5 always_update\nDOT d DONT_OVERWRITE"
+    )
+    node = dag.nodes["A"]
+    assert (node.text, node.pre_skip, node.unless_exit, node.save_point) == ("executable = x", 2, 9, "p")
+    assert (node.abort, dag.attributes, dag.job_state_log) == (Abort(status=5), {"Foo": "1"}, "j")
+    assert dag.status_file is not None
+    assert dag.dot is not None
+    assert (dag.status_file.always, dag.dot.overwrite) == (True, False)
+
+
+def test_lines_that_begin_with_slashes_are_comments() -> None:
+    dag = dag_of("// JOB X x\nJOB A {\n  // queue 7\n executable = //host/x\n}\n  //\nJOB B http://b")
+    assert (dag.nodes["A"].text, dag.nodes["B"].submit) == ("executable = //host/x", "http://b")
+
+
+def test_variables_without_quotes_and_with_single_ones() -> None:
+    node = dag_of('JOB A a\nVARS A x=1 foo = Bar  y=\'it\\\'s "so"\' z=a=b My.Q="it\'s" e=""').nodes["A"]
+    found = {each.name: each.value for each in node.variables}
+    assert found == {"x": "1", "foo": "Bar", "y": 'it\'s "so"', "z": "a=b", "My.Q": "it's", "e": ""}
+
+
+def test_paths_may_stand_in_quotes() -> None:
+    dag = dag_of("JOB A \"a b.sub\" DIR 'my dir'\nCONFIG \"c d.conf\"\nINCLUDE 'i.dag'", i_dag="JOB B b")
+    assert tuple(dag.nodes) == ("A", "B")
+    assert (dag.nodes["A"].submit, dag.nodes["A"].directory, dag.config) == ("a b.sub", "my dir", "c d.conf")
+
+
+def test_a_description_may_stand_behind_what_names_it() -> None:
+    later = "JOB A s\nJOB B t\nSUBDAG EXTERNAL C s\nINCLUDE more.dag\nSUBMIT-DESCRIPTION s {\n executable = x\n}"
+    dag = dag_of(later, more_dag="SUBMIT-DESCRIPTION t @=end\n executable = y\n@end\n")
+    assert [(each.submit, each.text) for each in dag.nodes.values()] == [
+        ("", "executable = x"), ("", "executable = y"), ("s", None),
+    ]  # fmt: skip
+    assert dag.warnings == ()
+
+
+def test_of_descriptions_with_one_name_the_first_and_outer_holds() -> None:
+    one, two = (f"SUBMIT-DESCRIPTION s {{\n executable = {name}\n}}\n" for name in ("x", "y"))
+    dag = dag_of(f"{one}{two}JOB A s")
+    assert dag.nodes["A"].text == "executable = x"
+    assert [(each.code, each.span.line) for each in dag.warnings] == [(DagCode.DESCRIPTION_TWICE, 4)]
+    dag = dag_of(f"SPLICE S s.dag\nJOB A s\nJOB B t\n{one}", s_dag=f"JOB C s\n{two}{two.replace(' s ', ' t ')}")
+    assert [node.text for node in dag.nodes.values()] == ["executable = x", "executable = x", "executable = y"]
+    assert [(each.code, each.span.file) for each in dag.warnings] == [(DagCode.DESCRIPTION_TWICE, "s.dag")]
+    # Files that include the same one do not define anything twice.
+    both = "INCLUDE c.dag\nJOB A s\n"
+    assert dag_of(f"{both}SPLICE S s.dag", s_dag=both, c_dag=one).warnings == ()
+
+
+def test_words_behind_the_end_of_a_block_belong_to_its_node() -> None:
+    node = dag_of("JOB B @=End\n executable = x\n@Ending\n@End DONE NOOP\tDIR d").nodes["B"]
+    assert (node.text, node.done, node.noop, node.directory) == ("executable = x\n@Ending", True, True, "d")
+
+
+def test_a_word_of_a_script_that_is_no_macro_is_odd() -> None:
+    dag = dag_of("JOB A a\nSCRIPT POST A p.sh $job $DAGID $HOME")
+    assert [(each.code, each.span.line, each.span.column) for each in dag.warnings] == [(DagCode.SCRIPT_MACRO, 2, 32)]
 
 
 def test_all_mistakes_are_told_at_once() -> None:

@@ -71,6 +71,24 @@ def test_what_waits_for_a_failure_is_futile_and_the_rest_goes_on() -> None:
     assert told.ended("E") == (o.KeepRescue(), o.Finish(exit_code=1, status=RunStatus.NODE_FAILED))
 
 
+def test_scripts_see_how_many_jobs_ended_how() -> None:
+    told = Told("JOB A a\nRETRY A 1\nSCRIPT POST A q $DAGID $EXIT_CODES $EXIT_CODE_COUNTS $JOB_ABORT_COUNT $JOB_COUNT")
+    told.run.cluster = 77
+    told.submitted("A", 5)
+    for proc, status in enumerate((0, 3, 0, -9)):
+        told.tell(o.JobEnded(cluster=1, proc=proc, status=status))
+    assert told.tell(o.JobRemoved(cluster=1, proc=4)) == (
+        o.RunScript(node="A", point=ScriptPoint.POST, words=("q", "77", "-1,0,3", "-1:1,0:2,3:1", "1", "5")),
+    )
+    told.script("A", ScriptPoint.POST, 1)
+    told.submitted("A")
+    assert told.ended("A") == (o.RunScript(node="A", point=ScriptPoint.POST, words=("q", "77", "0", "0:1", "0", "1")),)
+
+
+def test_a_run_without_nodes_ends_at_once_and_well() -> None:
+    assert Told("# nothing").first == (o.Finish(exit_code=0, status=RunStatus.OK),)
+
+
 def test_the_post_script_decides_and_sees_how_the_job_ended() -> None:
     told = Told("JOB A a\nSCRIPT PRE A p $JOB $RETURN\nSCRIPT POST A q $RETURN $PRE_SCRIPT_RETURN x=$RETURN $JOBID")
     assert told.first == (o.RunScript(node="A", point=ScriptPoint.PRE, words=("p", "A", "$RETURN")),)

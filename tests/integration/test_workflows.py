@@ -191,10 +191,22 @@ def test_removing_a_run_removes_all_that_is_its(start: Callable[..., Pool]) -> N
 def test_a_workflow_within_a_workflow(start: Callable[..., Pool]) -> None:
     pool = start(cpus=2)
     (pool.work / "inner.dag").write_text("JOB X node.sub\nJOB Y node.sub\nPARENT X CHILD Y\n")
-    run = submit(pool, "outer.dag", "JOB A node.sub\nSUBDAG EXTERNAL S inner.dag\nJOB B node.sub\n"
-                 "PARENT A CHILD S\nPARENT S CHILD B\n")  # fmt: skip
-    assert pool.seen(f"{run}.0", JobStatus=4)["ExitCode"] == 0
-    assert ran(pool) == ["A.0", "X.0", "Y.0", "B.0"]
+    script(pool, "post.sh", 'echo "$@" > post')
+    run = submit(pool, "outer.dag", "JOB A late\nSUBDAG EXTERNAL S inner.dag\nJOB B node.sub\n"
+                 "PARENT A CHILD S\nPARENT S CHILD B\nVARS A n=2\n"
+                 "Script post A post.sh $DAGID $JOB_COUNT $EXIT_CODES $EXIT_CODE_COUNTS $JOB_ABORT_COUNT\n"
+                 "// What node A is.\nSUBMIT_DESCRIPTION late {\n executable = /bin/sh\n batch_name = its own\n"
+                 """ arguments = "-c 'echo $(dag_node_name).0 >> ran; exit $(Process)'"\n"""
+                 " queue $(n)\n}\n")  # fmt: skip
+    ad = pool.seen(f"{run}.0", JobStatus=4)
+    assert ad["ExitCode"] == 0
+    assert ran(pool) == ["A.0", "A.0", "X.0", "Y.0", "B.0"]
+    # Which of its two jobs ended first says whether the other was removed.
+    told = (pool.work / "post").read_text().split()
+    assert told in ([str(run), "2", "0,1", "0:1,1:1", "0"], [str(run), "2", "1", "1:1", "1"])
+    nodes = [f"{run + 1}.0", f"{run + 2}.0", f"{run + 3}.0"]
+    batches = {(each["JobBatchName"], each["JobBatchId"]) for each in (ad, *map(pool.job, nodes))}
+    assert batches == {(f"outer.dag+{run}", f"{run}.0")}
 
 
 def test_jobs_beside_the_queue_start_at_once_and_outlive_it(start: Callable[..., Pool]) -> None:

@@ -81,8 +81,11 @@ def _check(args: argparse.Namespace) -> int:
         return Exit.BAD
     edges = sum(map(len, dag.children.values()))
     if args.json:
-        print_json({"nodes": len(dag.nodes), "edges": edges, "children": dag.children})
+        warnings = [each.to_json() for each in dag.warnings]
+        print_json({"nodes": len(dag.nodes), "edges": edges, "children": dag.children, "warnings": warnings})
     else:
+        for warning in dag.warnings:
+            complain(str(warning))
         say(f"{counted(len(dag.nodes), 'node')}, {counted(edges, 'edge')}")
     return Exit.OK
 
@@ -123,8 +126,11 @@ def write_description(files: tuple[str, ...], options: SubmitOptions) -> Path:
     """Check DAG files and write the submit description of their run. Raises CommandError."""
     from roost.runtime.workflow import starting
 
+    dag = plan(files)
+    for warning in dag.warnings:
+        complain(str(warning))
     try:
-        return starting.write_description(files, options, plan(files))
+        return starting.write_description(files, options, dag)
     except OSError as error:
         raise CommandError(f"{error.filename}: {error.strerror}") from None
 

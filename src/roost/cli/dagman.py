@@ -161,11 +161,15 @@ def _work(files: tuple[str, ...], flags: dict[str, str]) -> int:
         dag = plan(files, in_their_directories="-usedagdir" in flags)
         config = _configured(home, dag)
         most = 100 if config is None else config.get_int("DAGMAN_MAX_RESCUE_NUM", 100)
+        for warning in dag.warnings:
+            log.warning("%s", warning)
         settings = configured_settings(config, _limits(flags), always_post="-alwaysrunpost" in flags)
         rescue = int(flags.get("-dorescuefrom") or 0)
         if not rescue and flags.get("-autorescue", "1") != "0" and "-force" not in flags:
             rescue = names.last_rescue(most)
-        own = os.environ.get("CONDOR_ID") or _own_job()
+        ad = _own_ad()
+        own = os.environ.get("CONDOR_ID") or str(ad.get("clusterid", ""))
+        cluster = own.partition(".")[0]
         left = take_lock(names.lock, own_job=own)
         # What an earlier process of the run was killed over.
         sweep(names.lock.absolute().parent)
@@ -181,13 +185,14 @@ def _work(files: tuple[str, ...], flags: dict[str, str]) -> int:
     except Locked as problem:
         raise CommandError(str(problem)) from None
     contact = contact_of(home)
+    batch = {"JobBatchName": f"{Path(files[0]).name}+{cluster}", "JobBatchId": f"{cluster}.0"} if own else {}
     process = Process(
         files=names,
         dag=dag,
         settings=settings,
         queue=QueueOfPool(home),
         submitter=Submitter(
-            cluster=int(own.partition(".")[0]) if own else None,
+            cluster=int(cluster) if own else None,
             nodes_log=names.nodes_log,
             owner=user_name(),
             uid_domain=str(contact.get("uid_domain", "")),
@@ -199,9 +204,12 @@ def _work(files: tuple[str, ...], flags: dict[str, str]) -> int:
                 use_dag_directory="-usedagdir" in flags,
                 keep_environment="-import_env" in flags,
             ),
+            batch_name=str(ad.get("jobbatchname") or batch.get("JobBatchName", "")),
+            batch_id=str(ad.get("jobbatchid") or batch.get("JobBatchId", "")),
             append_variables=config is not None and config.get_bool("DAGMAN_DEFAULT_APPEND_VARS", False),
             priority=int(flags.get("-priority", 0)),
         ),
+        batch={name: value for name, value in batch.items() if name.lower() not in ad},
         version=__version__,
         rescue=rescue,
         rescues_max=most,
@@ -209,19 +217,19 @@ def _work(files: tuple[str, ...], flags: dict[str, str]) -> int:
     return process.work(recovering=recovering)
 
 
-def _own_job() -> str:
-    """The job that this process is, from its ad; "" for none."""
+def _own_ad() -> dict[str, int | str]:
+    """Cluster and batch of the job that this process is, from its ad; empty for a process that is none."""
     path = os.environ.get("_CONDOR_JOB_AD")
     if not path:
-        return ""
+        return {}
     from roost.classad.forms import Form, parse_ad
 
     try:
         ad = parse_ad(Path(path).read_text(), Form.OLD)
     except (OSError, ValueError):
-        return ""
-    cluster = ad.cell("clusterid")
-    return str(cluster) if isinstance(cluster, int) else ""
+        return {}
+    cells = {name: ad.cell(name) for name in ("clusterid", "jobbatchname", "jobbatchid")}
+    return {name: cell for name, cell in cells.items() if isinstance(cell, int | str)}
 
 
 def _set_up_log(path: str | None) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 
 from roost.base.records import dataclass, field, replace
 from roost.config import Span
-from roost.dag.plan import DotFile, Node, StatusFile
+from roost.dag.plan import DotFile, Node, NodeKind, StatusFile
 from roost.dag.problems import DagCode, Problems
 
 
@@ -32,6 +32,14 @@ class Splice:
     pins: Pins
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Description:
+    """The lines of a SUBMIT-DESCRIPTION."""
+
+    text: str
+    span: Span
+
+
 @dataclass(slots=True, kw_only=True)
 class Draft:
     """Nodes and edges so far."""
@@ -42,7 +50,9 @@ class Draft:
     children: dict[str, dict[str, None]] = field(default_factory=dict)
     parents: dict[str, dict[str, None]] = field(default_factory=dict)
     splices: dict[str, Splice] = field(default_factory=dict)
-    descriptions: dict[str, str] = field(default_factory=dict)
+    descriptions: dict[str, Description] = field(default_factory=dict)
+    #: Those of drafts that were taken over; a description of the draft's own is before one of its name here.
+    lent: dict[str, Description] = field(default_factory=dict)
     category_limits: dict[str, int] = field(default_factory=dict)
     attributes: dict[str, str] = field(default_factory=dict)
     environment_kept: list[str] = field(default_factory=list)
@@ -59,6 +69,27 @@ class Draft:
             self.problems.report(DagCode.TWICE, f"{node.name} is defined twice", node.span)
             return
         self.nodes[node.name] = node
+
+    def describe(self, name: str, description: Description) -> None:
+        """A description that nodes may name; the first of a name holds."""
+        first = self.descriptions.setdefault(name, description)
+        there, here = first.span, description.span
+        if (there.file, there.line) != (here.file, here.line):
+            message = f"there is a description {name} at {there} already, which holds"
+            self.problems.report(DagCode.DESCRIPTION_TWICE, message, here)
+
+    def describe_lent(self) -> None:
+        """Have the descriptions of drafts that were taken over, behind all of the draft's own."""
+        for name, description in self.lent.items():
+            self.describe(name, description)
+        self.lent.clear()
+
+    def fill_in_descriptions(self) -> None:
+        """Give nodes that name a description its lines, wherever that stands."""
+        for name, node in self.nodes.items():
+            found = self.descriptions.get(node.submit) if node.kind is not NodeKind.SUBDAG else None
+            if found is not None:
+                self.nodes[name] = replace(node, submit="", text=found.text)
 
     def change(self, name: str, span: Span, **fields: object) -> None:
         """Give a node, all nodes of a splice, or ALL_NODES other fields."""
@@ -112,6 +143,7 @@ class Draft:
             self.join((prefix + parent,), tuple(prefix + child for child in children))
         for inner, found in other.splices.items():
             self.splices[prefix + inner] = _renamed(found, prefix)
+        self.lent.update({inner: each for inner, each in other.descriptions.items() if inner not in self.lent})
         for category, limit in other.category_limits.items():
             self.category_limits.setdefault(_prefixed(prefix, category), limit)
 

@@ -86,8 +86,10 @@ def of_job(run: Run, event: o.JobRan | o.JobWaits | o.JobHeld | o.JobEnded | o.J
             if progress.node.held is not None and not run.replaying and run.ending is None:
                 run.waiting.add((HELD, ""), progress.node.name, progress.node.priority)
         case o.JobEnded(status=status):
+            progress.exits[max(status, -1)] += 1
             _job_ended(run, progress, event.proc, status)
         case o.JobRemoved():
+            progress.removed += 1
             _job_ended(run, progress, event.proc, JOB_REMOVED)
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from enum import StrEnum
 
+from roost.base.diagnostics import Diagnostic
 from roost.base.records import dataclass, field
 from roost.config import Span
 
@@ -147,6 +148,8 @@ class Dag:
     status_file: StatusFile | None = None
     job_state_log: str = ""
     dot: DotFile | None = None
+    #: What is odd about the files, but does not stop a run.
+    warnings: tuple[Diagnostic, ...] = ()
 
     @property
     def final(self) -> Node | None:

@@ -9,7 +9,7 @@ from enum import StrEnum
 from typing import Final
 
 from roost.base.diagnostics import CodeDoc, Diagnostic, Diagnostics, Severity, Span
-from roost.base.records import dataclass
+from roost.base.records import dataclass, field
 from roost.config.not_text import joined
 
 
@@ -33,6 +33,9 @@ class DagCode(StrEnum):
     REJECTED = "dag-rejected"
     EMPTY = "dag-empty"
     FINAL = "dag-final"
+    NOT_SUPPORTED = "dag-not-supported"
+    DESCRIPTION_TWICE = "dag-description-twice"
+    SCRIPT_MACRO = "dag-script-macro"
 
 
 #: Code to what it means and what to do, where nothing better is known.
@@ -76,7 +79,7 @@ CODES: Final[dict[DagCode, CodeDoc]] = {
     DagCode.VARIABLE: CodeDoc(
         Severity.ERROR,
         "A variable of VARS cannot be read.",
-        'Write NAME="VALUE"; inside the quotes, write \\" for a quote and \\\\ for a backslash.',
+        "Write NAME=VALUE, and quote a value that has blanks; inside quotes, write \\ before a quote or a backslash.",
     ),
     DagCode.BLOCK: CodeDoc(
         Severity.ERROR, "The end of a block was not found.", "End the block with a line of its own."
@@ -100,11 +103,26 @@ CODES: Final[dict[DagCode, CodeDoc]] = {
         "The file has a line REJECT.",
         "Fix what was wrong when the file was written, then remove the line REJECT.",
     ),
-    DagCode.EMPTY: CodeDoc(Severity.ERROR, "The DAG has no node.", "Add a JOB."),
+    DagCode.EMPTY: CodeDoc(Severity.WARNING, "The DAG has no node: its run ends at once, and well.", "Add a JOB."),
     DagCode.FINAL: CodeDoc(
         Severity.ERROR,
         "The FINAL node has parents or children.",
         "Remove its edges; a FINAL node runs when everything else is over.",
+    ),
+    DagCode.NOT_SUPPORTED: CodeDoc(
+        Severity.ERROR,
+        "HTCondor has this, and Roost does not, so that the run would not do what the file asks for.",
+        "Remove it; see docs/reference/dag-files.md.",
+    ),
+    DagCode.DESCRIPTION_TWICE: CodeDoc(
+        Severity.WARNING,
+        "Two descriptions have one name; the first holds, and that of the outer file where one is in a splice.",
+        "Give one of them another name.",
+    ),
+    DagCode.SCRIPT_MACRO: CodeDoc(
+        Severity.WARNING,
+        "A word of a script's command begins with $, but is not a macro: the script gets it as it is.",
+        "Correct the name, or ignore this if the script is to get that text.",
     ),
 }
 
@@ -122,10 +140,15 @@ class BadDag(Exception):
 
 @dataclass(slots=True)
 class Problems(Diagnostics):
-    """A bounded list of mistakes."""
+    """A bounded list of mistakes, and one of what is only worth a warning."""
 
     kept_max: int = PROBLEMS_MAX
+    warnings: Diagnostics = field(default_factory=lambda: Diagnostics(PROBLEMS_MAX))
 
     def report(self, code: DagCode, message: str, span: Span, remedy: str = "") -> None:
         """Add one."""
-        self.add(CODES[code].diagnostic(code, message, span, remedy=remedy or None))
+        found = CODES[code].diagnostic(code, message, span, remedy=remedy or None)
+        if found.severity is Severity.ERROR:
+            self.add(found)
+        else:
+            self.warnings.add(found)

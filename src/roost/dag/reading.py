@@ -21,7 +21,7 @@ from roost.config.diagnostics import Diagnostics
 from roost.config.limits import DEFAULT_LIMITS
 from roost.config.lines import LineReader, LogicalLine
 from roost.config.not_text import nature
-from roost.dag.draft import Draft
+from roost.dag.draft import Description, Draft
 from roost.dag.plan import Dag, NodeKind
 from roost.dag.problems import PROBLEMS_MAX, BadDag, DagCode, Problems
 from roost.dag.statement_reader import Malformed, StatementReader
@@ -40,9 +40,11 @@ _BLOCKS: Final = {"JOB": NodeKind.JOB, "NODE": NodeKind.JOB, "FINAL": NodeKind.F
                   "PROVISIONER": NodeKind.PROVISIONER, "SERVICE": NodeKind.SERVICE}  # fmt: skip
 
 
-_WITH_BLOCKS: Final = frozenset((*_BLOCKS, "SUBMIT-DESCRIPTION"))
+_WITH_BLOCKS: Final = frozenset((*_BLOCKS, "SUBMIT_DESCRIPTION"))
 #: ``{`` or ``@=tag`` at the end of a line.
-_TAG: Final = re.compile(r"\s(?:\{|@=(\w+))\s*\Z")
+_TAG: Final = re.compile(r"\s(?:\{|@=(\S+))\s*\Z")
+#: Lines that begin so are comments, as those with # are.
+_SLASHES: Final = re.compile(r"^([ \t]*)//", re.M)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,6 +70,7 @@ def read_dag(files: Iterable[str], read: Read, *, in_their_directories: bool = F
             for name, node in draft.nodes.items():
                 draft.nodes[name] = replace(node, directory=_under(directory, node.directory) or directory)
     whole = drafts[0] if len(drafts) == 1 else _together(drafts, problems)
+    whole.fill_in_descriptions()
     if not any(one.code is DagCode.NOT_A_DAG for one in problems):
         _check(whole, files[0], problems)
     if problems.kept:
@@ -85,6 +88,7 @@ def read_dag(files: Iterable[str], read: Read, *, in_their_directories: bool = F
         status_file=whole.status_file,
         job_state_log=whole.job_state_log,
         dot=whole.dot,
+        warnings=tuple(problems.warnings),
     )
 
 
@@ -116,6 +120,7 @@ def _together(drafts: list[Draft], problems: Problems) -> Draft:
         whole.status_file = whole.status_file or draft.status_file
         whole.job_state_log = whole.job_state_log or draft.job_state_log
         whole.dot = whole.dot or draft.dot
+    whole.describe_lent()
     return whole
 
 
@@ -133,6 +138,7 @@ def _draft(file: str, read: Read, problems: Problems, via: Span | None, depth: i
         if len(draft.nodes) > NODES_MAX:
             problems.report(DagCode.LIMIT, f"there are more than {NODES_MAX} nodes", statement.words.span)
             return draft
+    draft.describe_lent()
     for statement in statements:
         if statement.block is None and statement.keyword in SHAPING:
             _run(draft, statement, SHAPING)
@@ -148,11 +154,11 @@ def _block(draft: Draft, statement: _Statement) -> None:
     """JOB and the like, or SUBMIT-DESCRIPTION, with the description's own lines."""
     assert statement.block is not None
     with contextlib.suppress(Malformed):
-        if statement.keyword == "SUBMIT-DESCRIPTION":
+        if statement.keyword == "SUBMIT_DESCRIPTION":
             name = statement.words.word("the description's name")
-            if name in draft.descriptions:
-                raise statement.words.fail(DagCode.TWICE, f"there are two descriptions {name}")
-            draft.descriptions[name] = statement.block
+            span = statement.words.span
+            statement.words.end()
+            draft.describe(name, Description(text=statement.block, span=span))
         else:
             define(draft, statement.words, _BLOCKS[statement.keyword], statement.block)
 
@@ -161,9 +167,9 @@ def _splice(draft: Draft, statement: _Statement, read: Read, depth: int) -> None
     words = statement.words
     with contextlib.suppress(Malformed):
         name, span = words.new_name(), words.span
-        file, directory = words.word("the DAG file"), ""
+        file, directory = words.path("the DAG file"), ""
         if words.maybe("DIR"):
-            directory = words.word("the directory")
+            directory = words.path("the directory")
         words.end()
         inner = _draft(_under(directory, file), read, draft.problems, span, depth + 1)
         if not inner.nodes:
@@ -202,14 +208,15 @@ def _statements(file: str, read: Read, problems: Problems, via: Span | None, dep
         return []
     log, unknown = Diagnostics(PROBLEMS_MAX), 0
     before = len(problems.kept)
-    lines = iter(LineReader(text, file, via, log, DEFAULT_LIMITS))
+    lines = iter(LineReader(_SLASHES.sub(r"\1#/", text), file, via, log, DEFAULT_LIMITS))
     found: list[_Statement] = []
     for line in lines:
         statement = _statement(line, lines, file, problems, via)
         if statement.keyword == "INCLUDE":
             with contextlib.suppress(Malformed):
-                path = statement.words.rest("the file")
-                found += _statements(path, read, problems, statement.words.span, depth + 1)
+                path, span = statement.words.path("the file"), statement.words.span
+                statement.words.end()
+                found += _statements(path, read, problems, span, depth + 1)
         elif statement.keyword in DEFINING or statement.keyword in SHAPING or statement.keyword == "SPLICE":
             found.append(statement)
         else:
@@ -233,7 +240,7 @@ def _statement(
         return Span(file, number, column, via)
 
     words = StatementReader(line.text, place, problems)
-    keyword = words.word("a command").upper()
+    keyword = words.word("a command").upper().replace("-", "_")
     tag = _TAG.search(line.text) if keyword in _WITH_BLOCKS else None
     if tag is None:
         return _Statement(keyword=keyword, words=words, block=None)
@@ -241,8 +248,8 @@ def _statement(
     end = "}" if tag[0].strip() == "{" else f"@{tag[1]}"
     block: list[str] = []
     for each in lines:
-        if each.text == end or (end == "}" and each.text.startswith("} ")):
-            # What follows the brace belongs to the line that opened it.
+        if each.text == end or (each.text.startswith(end) and each.text[len(end)].isspace()):
+            # What follows the end belongs to the line that opened the block.
             words.text += each.text[len(end) :]
             return _Statement(keyword=keyword, words=words, block="\n".join(block))
         block.append(each.text)

@@ -90,6 +90,8 @@ class Run:
         self.jobs = Tally()
         #: Nodes of a category with jobs in the queue.
         self.in_category: Counter[str] = Counter()
+        #: Of the run's own job; -1 for a run that is none.
+        self.cluster = -1
         self.status = RunStatus.OK
         self.halted = False
         self.over = False
@@ -254,7 +256,7 @@ class Run:
         if point is not ScriptPoint.HOLD:
             progress.part = Part.PRE if point is ScriptPoint.PRE else Part.POST
         self.scripts[_LINES[point]] += 1
-        words = script_words(script.words, point, progress, self.counts, self.status)
+        words = script_words(script.words, point, progress, self)
         self.orders.append(o.RunScript(node=node.name, point=point, words=words))
 
     def _script_ended(self, event: o.ScriptEnded) -> None:

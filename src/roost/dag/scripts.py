@@ -6,10 +6,13 @@ A macro is replaced where it is a word of its own, and nowhere else: ``x=$RETURN
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from roost.dag.plan import ScriptPoint
 from roost.dag.states import NodeState, Progress
+
+if TYPE_CHECKING:
+    from roost.dag.run import Run
 
 #: Macro to where it has a meaning, for the reference page.
 MACROS: Final[Mapping[str, str]] = {
@@ -23,23 +26,31 @@ MACROS: Final[Mapping[str, str]] = {
     "$DONE_COUNT": "nodes that are done",
     "$QUEUED_COUNT": "nodes whose jobs are in the queue",
     "$NODE_COUNT": "all nodes",
+    "$DAGID": "the cluster of the run's own job, -1 for a run that is none",
     "$JOBID": "POST: the last job, CLUSTER.PROC",
     "$CLUSTERID": "POST: the cluster",
     "$JOB_COUNT": "POST: jobs of the cluster",
     "$SUCCESS": "POST: True or False, whether the jobs were good",
+    "$EXIT_CODES": "POST: exit statuses of the jobs, each once, ascending, with commas; -1 for any signal",
+    "$EXIT_CODE_COUNTS": "POST: the same with the number of jobs that ended so: `0:3,7:1`",
+    "$JOB_ABORT_COUNT": "POST: jobs of the cluster that were removed",
     "$RETURN": "POST: exit status of the job; a negative one is a signal, -1001 a submission that failed, "
     "-1002 a job that was removed, -1004 a PRE script that failed",
     "$PRE_SCRIPT_RETURN": "POST: exit status of PRE, -1 where there is none",
 }
 
-_LATE: Final = frozenset(("$JOBID", "$CLUSTERID", "$JOB_COUNT", "$SUCCESS", "$RETURN", "$PRE_SCRIPT_RETURN"))
+#: Macros of HTCondor that are refused.
+REFUSED: Final = frozenset(("$EXIT_CODE_LIST",))
+
+_LATE: Final = frozenset(
+    ("$JOBID", "$CLUSTERID", "$JOB_COUNT", "$SUCCESS", "$EXIT_CODES", "$EXIT_CODE_COUNTS", "$JOB_ABORT_COUNT",
+     "$RETURN", "$PRE_SCRIPT_RETURN")
+)  # fmt: skip
 
 
-def script_words(
-    words: tuple[str, ...], point: ScriptPoint, progress: Progress, counts: Mapping[NodeState, int], status: int
-) -> tuple[str, ...]:
+def script_words(words: tuple[str, ...], point: ScriptPoint, progress: Progress, run: Run) -> tuple[str, ...]:
     """The program and its arguments."""
-    values = _values(progress, counts, status)
+    values = _values(progress, run)
     found = []
     for word in words:
         name = word.upper()
@@ -48,20 +59,24 @@ def script_words(
     return tuple(found)
 
 
-def _values(progress: Progress, counts: Mapping[NodeState, int], status: int) -> dict[str, str]:
-    node = progress.node
+def _values(progress: Progress, run: Run) -> dict[str, str]:
+    node, counts, exits = progress.node, run.counts, sorted(progress.exits.items())
     cluster = -1 if progress.cluster is None else progress.cluster
     return {
         "$JOB": node.name,
         "$NODE": node.name,
         "$RETRY": str(progress.retry),
         "$MAX_RETRIES": str(node.retries),
-        "$DAG_STATUS": str(status),
+        "$DAG_STATUS": str(int(run.status)),
         "$FAILED_COUNT": str(counts[NodeState.ERROR]),
         "$FUTILE_COUNT": str(counts[NodeState.FUTILE]),
         "$DONE_COUNT": str(counts[NodeState.DONE]),
         "$QUEUED_COUNT": str(counts[NodeState.SUBMITTED]),
         "$NODE_COUNT": str(sum(counts.values())),
+        "$DAGID": str(run.cluster),
+        "$EXIT_CODES": ",".join(str(code) for code, _ in exits),
+        "$EXIT_CODE_COUNTS": ",".join(f"{code}:{count}" for code, count in exits),
+        "$JOB_ABORT_COUNT": str(progress.removed),
         "$JOBID": f"{cluster}.{progress.last_proc}",
         "$CLUSTERID": str(cluster),
         "$JOB_COUNT": str(progress.jobs),

@@ -11,6 +11,8 @@ from roost.dag.problems import DagCode, Problems
 
 _WORD: Final = re.compile(r"\S+")
 _NAME: Final = re.compile(r"\+?[A-Za-z_][A-Za-z0-9_.]*")
+_SIGN: Final = re.compile(r"\s*=\s*")
+_QUOTES: Final = ("'", '"')
 #: Names that mean something else.
 RESERVED: Final = frozenset(("PARENT", "CHILD", "ALL_NODES"))
 
@@ -60,12 +62,22 @@ class StatementReader:
         return match[0]
 
     def maybe(self, *words: str) -> str:
-        """The next word, in upper case, if it is one of these."""
-        found = self.peek().upper()
+        """The next word, in upper case and with - for _, if it is one of these."""
+        found = self.peek().upper().replace("_", "-")
         if found not in words:
             return ""
         self.word(found)
         return found
+
+    def path(self, what: str) -> str:
+        """The next word, which may stand in quotes."""
+        if self.peek()[:1] not in _QUOTES:
+            return self.word(what)
+        match = _WORD.search(self.text, self.at)
+        assert match is not None
+        self.began = match.start()
+        self.at = self.began + 1
+        return self._quoted(what, match[0][0], DagCode.ARGUMENTS)
 
     def rest(self, what: str) -> str:
         """All that is left, which must be something."""
@@ -101,35 +113,52 @@ class StatementReader:
             word = self.word("nothing")
             raise self.fail(DagCode.ARGUMENTS, f"{word[:40]!r} is not expected here")
 
-    # -- NAME="VALUE" ------------------------------------------------------------------------------------
+    # -- NAME=VALUE --------------------------------------------------------------------------------------
 
     def assignment(self) -> tuple[str, str]:
-        """``NAME="VALUE"``, with blanks allowed around the sign."""
-        self.peek()
+        """``NAME=VALUE``, with blanks allowed around the sign, and quotes of either kind around the value."""
         while self.at < len(self.text) and self.text[self.at].isspace():
             self.at += 1
         self.began = self.at
         match = _NAME.match(self.text, self.at)
         if match is None:
             raise self.fail(DagCode.VARIABLE, f"{self.text[self.at :][:40]!r} does not begin with the name of a macro")
-        after = re.compile(r'\s*=\s*"').match(self.text, match.end())
-        if after is None:
-            raise self.fail(DagCode.VARIABLE, f'{match[0]} is not followed by ="')
-        self.at = after.end()
-        return match[0], self._quoted(match[0])
+        sign = _SIGN.match(self.text, match.end())
+        if sign is None:
+            raise self.fail(DagCode.VARIABLE, f"{match[0]} is not followed by =")
+        self.at = sign.end()
+        return match[0], self._value(match[0])
 
-    def _quoted(self, name: str) -> str:
+    def _value(self, name: str) -> str:
+        quote = self.text[self.at : self.at + 1]
+        if quote in _QUOTES:
+            self.at += 1
+            return self._quoted(f"the value of {name}", quote, DagCode.VARIABLE)
+        match = _WORD.match(self.text, self.at)
+        if match is None:
+            raise self.fail(DagCode.VARIABLE, f"{name} has no value")
+        if match[0][0] == "=":
+            raise self.fail(DagCode.VARIABLE, f"{name} is followed by more than one =")
+        if any(each in match[0] for each in _QUOTES):
+            raise self.fail(DagCode.VARIABLE, f"the value of {name} has a quote inside, but does not begin with one")
+        self.at = match.end()
+        return match[0]
+
+    def _quoted(self, what: str, quote: str, code: DagCode) -> str:
+        """What stands up to the closing quote, behind which a blank or the end of the line must follow."""
         found: list[str] = []
         while self.at < len(self.text):
             sign = self.text[self.at]
             self.at += 1
-            if sign == '"':
-                return "".join(found)
+            if sign == quote:
+                if not self.text[self.at : self.at + 1].strip():
+                    return "".join(found)
+                raise self.fail(code, f"{what} is followed by text without a blank between")
             if sign == "\\":
                 following = self.text[self.at : self.at + 1]
-                if following not in ('"', "\\"):
-                    raise self.fail(DagCode.VARIABLE, f"the value of {name} has a single backslash")
+                if following not in (*_QUOTES, "\\"):
+                    raise self.fail(code, f"{what} has a single backslash")
                 sign = following
                 self.at += 1
             found.append(sign)
-        raise self.fail(DagCode.VARIABLE, f"the value of {name} has no closing quote")
+        raise self.fail(code, f"{what} has no closing quote")

@@ -13,6 +13,7 @@ from roost.base.records import replace
 from roost.dag.draft import Draft
 from roost.dag.plan import Abort, DotFile, Node, NodeKind, Script, ScriptPoint, StatusFile, Variable
 from roost.dag.problems import DagCode
+from roost.dag.scripts import MACROS, REFUSED
 from roost.dag.statement_reader import StatementReader
 
 Handler = Callable[[Draft, StatementReader], None]
@@ -31,14 +32,14 @@ def define(draft: Draft, words: StatementReader, kind: NodeKind, text: str | Non
     """A node; `text` is its description where that stands in the DAG file."""
     name = words.new_name()
     span = words.span
-    submit = "" if text is not None else words.word("the submit description")
-    if text is None and submit in draft.descriptions:
-        submit, text = "", draft.descriptions[submit]
+    submit = "" if text is not None else words.path("the submit description")
+    if submit == "{" or submit.startswith("@="):
+        raise words.fail(DagCode.BLOCK, f"{submit} must be the last word of its line")
     directory, noop, done = "", False, False
     while words.left:
         match words.maybe("DIR", "NOOP", "DONE"):
             case "DIR":
-                directory = words.word("the directory")
+                directory = words.path("the directory")
             case "NOOP":
                 noop = True
             case "DONE":
@@ -104,9 +105,8 @@ def _script(draft: Draft, words: StatementReader) -> None:
     if point not in ScriptPoint.__members__:
         raise words.fail(DagCode.ARGUMENTS, f"{point[:40]} is not one of PRE, POST, HOLD")
     name = words.word("the node's name")
-    span_words = StatementReader(words.rest("the script"), lambda _: words.span, words.problems)
     script = Script(
-        words=tuple(span_words.text.split()),
+        words=_script_words(words),
         defer_status=status,
         defer_s=wait_s,
         debug_file=debug,
@@ -114,6 +114,19 @@ def _script(draft: Draft, words: StatementReader) -> None:
     )
     field = {ScriptPoint.PRE: "pre", ScriptPoint.POST: "post", ScriptPoint.HOLD: "held"}[ScriptPoint(point)]
     _change(draft, words, name, **{field: script})
+
+
+def _script_words(words: StatementReader) -> tuple[str, ...]:
+    """The rest of the line: a script's program, and its arguments, among them macros that are known."""
+    found = [words.word("the script")]
+    while words.left:
+        found.append(words.word("an argument"))
+        name = found[-1].upper()
+        if name in REFUSED:
+            raise words.fail(DagCode.NOT_SUPPORTED, f"scripts have no {name} in Roost", "Use $EXIT_CODE_COUNTS.")
+        if name.startswith("$") and name not in MACROS:
+            words.problems.report(DagCode.SCRIPT_MACRO, f"{found[-1][:40]} is not a macro of scripts", words.span)
+    return tuple(found)
 
 
 def _pre_skip(draft: Draft, words: StatementReader) -> None:
@@ -182,7 +195,8 @@ def _description(draft: Draft, words: StatementReader) -> None:
 
 
 def _config(draft: Draft, words: StatementReader) -> None:
-    path = words.rest("the file")
+    path = words.path("the file")
+    words.end()
     if draft.config and draft.config != path:
         raise words.fail(DagCode.TWICE, f"CONFIG names {path}, and {draft.config} before")
     draft.config = path
@@ -207,7 +221,7 @@ def _environment(draft: Draft, words: StatementReader) -> None:
 
 
 def _dot(draft: Draft, words: StatementReader) -> None:
-    dot = DotFile(path=words.word("the file"))
+    dot = DotFile(path=words.path("the file"))
     while words.left:
         match words.maybe("UPDATE", "DONT-UPDATE", "OVERWRITE", "DONT-OVERWRITE", "INCLUDE"):
             case "UPDATE":
@@ -219,14 +233,14 @@ def _dot(draft: Draft, words: StatementReader) -> None:
             case "DONT-OVERWRITE":
                 dot = replace(dot, overwrite=False)
             case "INCLUDE":
-                dot = replace(dot, include=words.word("the file to include"))
+                dot = replace(dot, include=words.path("the file to include"))
             case _:
                 words.end()
     draft.dot = dot
 
 
 def _status_file(draft: Draft, words: StatementReader) -> None:
-    path, interval_s, always = words.word("the file"), 60, False
+    path, interval_s, always = words.path("the file"), 60, False
     while words.left:
         if words.maybe("ALWAYS-UPDATE"):
             always = True
@@ -236,15 +250,36 @@ def _status_file(draft: Draft, words: StatementReader) -> None:
 
 
 def _job_state_log(draft: Draft, words: StatementReader) -> None:
-    draft.job_state_log = words.word("the file")
+    draft.job_state_log = words.path("the file")
     words.end()
 
 
 def _save_point(draft: Draft, words: StatementReader) -> None:
     name = words.word("the node's name")
-    path = words.word("the file") if words.left else ""
+    if name not in draft.nodes and (name.upper() == "ALL_NODES" or name in draft.splices):
+        raise words.fail(DagCode.ARGUMENTS, f"a save point is at one node, and {name} stands for several")
+    if name in draft.nodes and draft.nodes[name].kind not in _ORDINARY:
+        raise words.fail(DagCode.ARGUMENTS, f"a {draft.nodes[name].kind} node has no save point")
+    span = words.span
+    path = words.path("the file") if words.left else ""
     words.end()
-    _change(draft, words, name, save_point=path)
+    draft.change(name, span, save_point=path)
+
+
+def _weak(draft: Draft, words: StatementReader) -> None:
+    raise words.fail(
+        DagCode.NOT_SUPPORTED,
+        "WEAK PARENT is not supported: in Roost a child always waits for its parents to be good",
+        "Write PARENT, or have the parents' POST scripts exit with 0.",
+    )
+
+
+def _tolerance(draft: Draft, words: StatementReader) -> None:
+    raise words.fail(
+        DagCode.NOT_SUPPORTED,
+        "TOLERANCE is not supported: in Roost the first job of a node that fails makes the node fail",
+        "Remove the line, or make the jobs that may fail nodes of their own.",
+    )
 
 
 def _reject(draft: Draft, words: StatementReader) -> None:
@@ -253,7 +288,10 @@ def _reject(draft: Draft, words: StatementReader) -> None:
 
 def _done(draft: Draft, words: StatementReader) -> None:
     """Nodes that are not ordinary ones run in every run, whatever a rescue file says."""
-    for name in draft.named(words.word("the node's name"), words.span, every=True):
+    given = words.word("the node's name")
+    if given.upper() == "ALL_NODES" and given not in draft.nodes:
+        raise words.fail(DagCode.ARGUMENTS, "DONE is said of one node, not of ALL_NODES")
+    for name in draft.named(given, words.span, every=True):
         if draft.nodes[name].kind in _ORDINARY:
             draft.change(name, words.span, done=True)
     words.end()
@@ -285,17 +323,19 @@ DEFINING: Final[dict[str, Handler]] = {
     "FINAL": _node(NodeKind.FINAL),
     "PROVISIONER": _node(NodeKind.PROVISIONER),
     "SERVICE": _node(NodeKind.SERVICE),
-    "SUBMIT-DESCRIPTION": _description,
+    "SUBMIT_DESCRIPTION": _description,
     "REJECT": _reject,
 }
 
 #: Read when all nodes are known.
 SHAPING: Final[dict[str, Handler]] = {
     "PARENT": _parent,
+    "WEAK": _weak,
+    "TOLERANCE": _tolerance,
     "SCRIPT": _script,
     "PRE_SKIP": _pre_skip,
     "RETRY": _retry,
-    "ABORT-DAG-ON": _abort,
+    "ABORT_DAG_ON": _abort,
     "VARS": _vars,
     "PRIORITY": _priority,
     "CATEGORY": _category,

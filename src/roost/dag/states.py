@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from enum import IntEnum, StrEnum
 from typing import Final
 
@@ -80,6 +81,9 @@ class Progress:
     running: set[int] = field(default_factory=set)
     held: set[int] = field(default_factory=set)
     ended: set[int] = field(default_factory=set)
+    #: Exit status, -1 for any signal, to the number of its jobs that ended so; and how many were removed.
+    exits: Counter[int] = field(default_factory=Counter)
+    removed: int = 0
     #: The job's result: exit status, negative for a signal or one of the numbers above.
     result: int = 0
     #: The first job of the cluster that failed; the others are being removed.
@@ -101,4 +105,5 @@ class Progress:
         """Another try begins."""
         self.pre_status, self.prepared, self.cluster, self.jobs = None, False, None, 0
         self.idle, self.running, self.held, self.ended = set(), set(), set(), set()
+        self.exits, self.removed = Counter(), 0
         self.result, self.failed, self.last_proc, self.refusals = 0, False, 0, 0

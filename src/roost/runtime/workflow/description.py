@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from roost.base.records import dataclass, replace
+from roost.classad.unparse import quote_string_old
 from roost.dag import Dag
 from roost.model.command_line import environment_to_raw, join_raw, quote
 from roost.model.compatible import CONDOR_VERSION
@@ -116,7 +117,7 @@ def dag_description(files: tuple[str, ...], dag: Dag | None, options: SubmitOpti
         f"output      = {names.out}",
         f"error       = {names.err}",
         f"log         = {names.log}",
-        *([f'My.JobBatchName = "{options.batch_name}"'] if options.batch_name else []),
+        *([f"My.JobBatchName = {quote_string_old(options.batch_name)}"] if options.batch_name else []),
         *([f"priority    = {options.priority}"] if options.priority else []),
         "remove_kill_sig = SIGUSR1",
         'My.OtherJobRemoveRequirements = "DAGManJobId =?= $(cluster)"',
@@ -134,4 +135,4 @@ def dag_description(files: tuple[str, ...], dag: Dag | None, options: SubmitOpti
 
 def inner_description(file: str, options: SubmitOptions) -> str:
     """The description of a DAG within a DAG, which has the limits of the outer one."""
-    return dag_description((file,), None, replace(options, batch_name="", rescue=0, recover=False, append=()))
+    return dag_description((file,), None, replace(options, rescue=0, recover=False, append=()))

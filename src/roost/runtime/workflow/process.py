@@ -89,6 +89,8 @@ class Process:
     #: The rescue file that it goes on from; 0 for none.
     rescue: int = 0
     rescues_max: int = 100
+    #: What the run's own job is told once: the batch that it and its nodes are, where it was submitted without.
+    batch: dict[str, str] = field(default_factory=dict)
     #: Where the relative paths of the DAG begin.
     directory: Path = field(default_factory=Path)
     clock: Clock = SYSTEM
@@ -114,6 +116,7 @@ class Process:
 
     def __post_init__(self) -> None:
         self.run = Run(self.dag, self.settings)
+        self.run.cluster = -1 if self.submitter.cluster is None else self.submitter.cluster
         log = self.dag.job_state_log
         path = str(self.directory / log) if log else ""
         self.states = JobStates(path, self.run.nodes, self.run.clusters, self._tag_of, self.clock)
@@ -364,7 +367,9 @@ class Process:
             self._write(path if dot.overwrite else unused(path), lambda run, at: dot_text(run, at, include or ""))
         if self.submitter.cluster is not None:
             try:
-                self.queue.tell(self.submitter.cluster, {**run_attributes(self.run), "DAG_AdUpdateTime": int(now)})
+                told = {**run_attributes(self.run), "DAG_AdUpdateTime": int(now), **self.batch}
+                self.queue.tell(self.submitter.cluster, told)
+                self.batch = {}
             except (QueueAway, QueueRefused) as problem:
                 _log.warning("%s", problem)
 

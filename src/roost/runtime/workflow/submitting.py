@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from roost.base.records import dataclass
+from roost.base.records import dataclass, replace
+from roost.classad.unparse import quote_string_old
 from roost.config import Config
 from roost.config.not_text import joined
 from roost.dag import Node, NodeKind
@@ -37,6 +38,9 @@ class Submitter:
     options: SubmitOptions
     #: VARS that do not say where they stand, stand before the queue statement.
     append_variables: bool = False
+    #: JobBatchName and JobBatchId of the run's own job, which its nodes have too. A blank name leaves the nodes theirs.
+    batch_name: str = ""
+    batch_id: str = ""
     #: Added to the priority of every node's jobs.
     priority: int = 0
 
@@ -65,7 +69,8 @@ class Submitter:
 
     def _text(self, node: Node, directory: Path) -> tuple[str, str]:
         if node.kind is NodeKind.SUBDAG:
-            return inner_description(node.submit, self.options), f"{node.submit}.condor.sub"
+            options = replace(self.options, batch_name=self.batch_name)
+            return inner_description(node.submit, options), f"{node.submit}.condor.sub"
         if node.text is not None:
             return node.text, f"the description of node {node.name} at {node.span}"
         path = directory / node.submit
@@ -80,6 +85,7 @@ class Submitter:
         lines = [
             f"JOB={node.name}",
             f"NODE={node.name}",
+            f"dag_node_name={node.name}",
             f"RETRY={retry}",
             f"DAG_STATUS={int(run.status)}",
             f"FAILED_COUNT={run.counts[NodeState.ERROR]}",
@@ -101,6 +107,10 @@ class Submitter:
         ]
         if self.cluster is not None:
             lines.append(f"MY.DAGManJobId = {self.cluster}")
+        if self.batch_name.strip():
+            lines.append(f"MY.JobBatchName = {quote_string_old(self.batch_name)}")
+        if self.batch_id:
+            lines.append(f"MY.JobBatchId = {quote_string_old(self.batch_id)}")
         if node.priority or self.priority:
             lines.append(f"priority = {node.priority + self.priority}")
         return lines
