@@ -34,7 +34,7 @@ demo: $(VENV)/usable ## a pool on this machine, whose owner comes and goes, in a
 test: $(VENV)/ready ## all tests
 	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal -q
 
-clients: $(VENV)/ready ## programs from PyPI that drive HTCondor, against a pool of ours
+clients: $(VENV)/ready ## programs from PyPI that drive HTCondor or Grid Engine, against pools of ours
 	ROOST_TEST_CLIENTS=1 $(BIN)/python -m pytest -q tests/clients
 
 check: $(VENV)/ready ## style, types, import contracts

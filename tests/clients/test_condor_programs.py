@@ -1,13 +1,12 @@
 """Programs that drive HTCondor by its commands or Python modules, unmodified from PyPI, against a pool of Roost's.
 
-Each has a virtual environment of its own, kept below the cache directory. They are tried where ROOST_TEST_CLIENTS
+They are tried where ROOST_TEST_CLIENTS
 is set (`make clients`): the first time takes minutes and needs a package index. Every test run tries the quickest, law,
 where it has been installed that way.
 """
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import subprocess
@@ -21,37 +20,11 @@ import pytest
 from roost.cli.condor.names import COMMANDS
 from roost.cli.shims import write_commands, write_modules
 from roost.runtime.identity import user_name
+from tests.clients.kit import ALL, PATIENCE_S, PROGRAMS, environment_with, slow, tried
 from tests.integration.kit import Pool, running
 
 if sys.platform != "linux":
     pytest.skip("jobs run on Linux only", allow_module_level=True)
-
-#: Whether all are tried, and installed where they are not there.
-ALL = bool(os.environ.get("ROOST_TEST_CLIENTS"))
-slow = pytest.mark.skipif(not ALL, reason="ROOST_TEST_CLIENTS is not set: of programs from PyPI only law is tried")
-
-PROGRAMS = Path(__file__).parent / "programs"
-#: How long a program may take, s.
-PATIENCE_S = 180
-
-
-def environment_with(*requirements: str) -> Path:
-    """The interpreter of a virtual environment with packages; made once."""
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "roost" / "test-clients"
-    name = "+".join(requirements).replace("==", "-")
-    place = cache / f"{name}-{sys.version_info[0]}.{sys.version_info[1]}"
-    python = place / "bin" / "python"
-    if not (place / "ready").exists():
-        if not ALL:
-            pytest.skip(f"{name} is not installed: `make clients` does that once, and tries the others, too")
-        shutil.rmtree(place, ignore_errors=True)
-        subprocess.run([sys.executable, "-m", "venv", place], check=True)
-        pip = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *requirements]
-        done = subprocess.run(pip, capture_output=True, text=True, check=False)
-        if done.returncode:
-            pytest.skip(f"{name} can't be installed: {done.stderr.strip()[-300:]}")
-        (place / "ready").touch()
-    return python
 
 
 @pytest.fixture(scope="module")
@@ -80,28 +53,14 @@ def environment_in(pool: Pool, place: Path) -> dict[str, str]:
     }
 
 
-def tried(pool: Pool, requirement: str, program: str) -> Any:
+def found(pool: Pool, requirement: str, program: str) -> Any:
     """What a program that drives the pool found out."""
-    python = environment_with(requirement)
-    place = pool.work / program
-    place.mkdir()
-    script = Path(shutil.copy(PROGRAMS / f"{program}_try.py", place))
-    done = subprocess.run(
-        [python, script],
-        cwd=place,
-        env=environment_in(pool, place),
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE_S,
-        check=False,
-    )
-    assert done.returncode == 0, f"{done.stdout}{done.stderr}{pool.logs()}"
-    return json.loads(done.stdout.splitlines()[-1])
+    return tried(pool, requirement, program, environment_in(pool, pool.work))
 
 
 @slow
 def test_dask_jobqueue_has_workers(pool: Pool) -> None:
-    assert tried(pool, "dask-jobqueue==0.9.0", "dask") == {"answer": 42, "workers": 2}
+    assert found(pool, "dask-jobqueue==0.9.0", "dask") == {"answer": 42, "workers": 2}
 
 
 @slow
@@ -127,11 +86,11 @@ def test_dask_jobqueue_passes_its_own_tests(pool: Pool) -> None:
 
 @slow
 def test_parsl_runs_and_cancels_blocks(pool: Pool) -> None:
-    assert tried(pool, "parsl==2026.10.26", "parsl") == {"ends": "COMPLETED", "runs": "RUNNING", "cancel": [True]}
+    assert found(pool, "parsl==2026.10.26", "parsl") == {"ends": "COMPLETED", "runs": "RUNNING", "cancel": [True]}
 
 
 def test_law_follows_and_cancels_jobs(pool: Pool) -> None:
-    assert tried(pool, "law==0.1.21", "law") == {
+    assert found(pool, "law==0.1.21", "law") == {
         "version": [25, 14, 1],
         "fails": ["failed", 3],
         "runs": "running",
@@ -141,12 +100,12 @@ def test_law_follows_and_cancels_jobs(pool: Pool) -> None:
 
 @slow
 def test_b2luigi_runs_tasks_as_jobs(pool: Pool) -> None:
-    assert tried(pool, "b2luigi==1.3.0", "b2luigi") == {"answer": "42"}
+    assert found(pool, "b2luigi==1.3.0", "b2luigi") == {"answer": "42"}
 
 
 @slow
 def test_htmap_maps_holds_and_releases_by_the_python_modules(pool: Pool) -> None:
-    assert tried(pool, "htmap==0.6.1", "htmap") == {
+    assert found(pool, "htmap==0.6.1", "htmap") == {
         "answers": [2, 4, 6],
         "states": ["HELD", "IDLE"],
         "tags": ["doubles", "waits"],

@@ -1,0 +1,69 @@
+"""Programs that drive Grid Engine by its commands and files, unmodified from PyPI, against a cell on a pool of Roost's.
+
+They are tried where ROOST_TEST_CLIENTS is set (`make clients`).
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from tests.clients.kit import ALL, tried
+from tests.integration.kit import Pool, running
+from tests.integration.test_cell_jobs import PARTITIONABLE, cell
+
+if sys.platform != "linux":
+    pytest.skip("jobs run on Linux only", allow_module_level=True)
+
+pytestmark = pytest.mark.skipif(not ALL, reason="ROOST_TEST_CLIENTS is not set: `make clients` tries these programs")
+
+
+@pytest.fixture(scope="module")
+def pool(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pool]:
+    """A pool with a cell of four slots."""
+    place = tmp_path_factory.mktemp("clients")
+    with running(place, PARTITIONABLE, cpus=4) as pool:
+        cell(pool, place / "cell", slots=4)
+        yield pool
+
+
+def found(pool: Pool, requirement: str, program: str) -> Any:
+    """What a program found out in a shell that has evaluated what `roost shims gridengine` prints."""
+    return tried(pool, requirement, program, environment(pool))
+
+
+def environment(pool: Pool) -> dict[str, str]:
+    given = pool.environment | {"ROOST_HOME": str(pool.home), "XDG_CACHE_HOME": str(pool.place / "cache")}
+    line = f'eval "$({sys.executable} -m roost.cli shims gridengine --shell sh)" && env -0'
+    printed = subprocess.run(["sh", "-c", line], env=given, capture_output=True, text=True, check=True).stdout
+    # Programs have modules of their own; the commands know the copy of Roost that wrote them.
+    return {
+        name: value
+        for name, _, value in (each.partition("=") for each in printed.split("\0") if each)
+        if name != "PYTHONPATH"
+    }
+
+
+def test_dask_jobqueue_has_workers(pool: Pool) -> None:
+    assert found(pool, "dask-jobqueue==0.9.0", "gridengine_dask") == {"answers": [0, 1, 4, 9, 16, 25], "workers": 2}
+
+
+def test_parsl_runs_and_cancels_blocks(pool: Pool) -> None:
+    assert found(pool, "parsl==2026.10.26", "gridengine_parsl") == {
+        "ends": "COMPLETED",
+        "written": ["hello from all.q"],
+        "runs": "RUNNING",
+        "cancel": [True],
+    }
+
+
+def test_pysge_maps_a_function_over_an_array_job(pool: Pool) -> None:
+    assert found(pool, "pysge==0.2.5", "gridengine_pysge") == {"answers": [1, 2, 5, 10]}
+
+
+def test_qsubwt_waits_for_jobs(pool: Pool) -> None:
+    assert found(pool, "qsubwt==1.0.2", "gridengine_qsubwt") == {"status": 0, "written": "waited 1\n", "said": ""}
