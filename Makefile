@@ -57,8 +57,8 @@ sim: $(VENV)/ready ## simulate N=1000 worlds with faults, from SEED=1 on
 soak: $(VENV)/ready ## break a pool of three machines ROUNDS=500 times under 10 jobs a round, and compare results by content
 	$(BIN)/python -m tests.soak --rounds $(ROUNDS) --jobs $$((10 * $(ROUNDS))) --dags $$(($(ROUNDS) / 5)) --seed $(SEED)
 
-gridengine-conformance: $(VENV)/ready ## compare cells' texts with the Grid Engine that ROOST_GRIDENGINE_CELL starts commands in
-	$(BIN)/python -m pytest -q -rs tests/gridengine/test_conformance.py
+gridengine-conformance: $(VENV)/ready ## replay Grid Engine's transcripts; compare with the one that ROOST_GRIDENGINE_CELL names
+	ROOST_TEST_TRANSCRIPTS=all $(BIN)/python -m pytest -q -rs tests/gridengine/test_conformance.py tests/transcripts
 
 differential: $(VENV)/ready ## compare N=500 random cases in simulation and on real daemons, from SEED=1 on
 	$(BIN)/python -m roost.lab.differential --seed $(SEED) --count $(if $(filter file,$(origin N)),500,$(N)) --processes $(JOBS)

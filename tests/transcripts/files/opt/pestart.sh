@@ -1,0 +1,2 @@
+#!/bin/sh
+echo "PE script $*: uid=$(id -un) TMPDIR=$TMPDIR"

@@ -1,0 +1,63 @@
+"""The transcripts of Grid Engine 8.1.9, played again in a pool of four hosts: it prints the same, or the list says why.
+
+`make test` plays the one that depends least on how fast a machine is. ``ROOST_TEST_TRANSCRIPTS=all`` plays all of
+them, in a quarter of an hour, and names choose others; `make gridengine-conformance` does so. In the recordings jobs
+of a few seconds are watched with commands that took 10 ms, so play them on a machine that has nothing else to do.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tomllib
+from collections.abc import Iterator
+
+import pytest
+
+from tests.transcripts.reading import RECORDED, names, read, steps
+from tests.transcripts.replay import differs, play, shown
+from tests.transcripts.world import World, world
+
+QUICK = "16-jsv"
+CHOSEN = os.environ.get("ROOST_TEST_TRANSCRIPTS", QUICK).split()
+#: Transcript to the commands of which a pool prints something else, with the reason.
+DIFFERENCES: dict[str, dict[str, str]] = tomllib.loads((RECORDED.parent / "differences.toml").read_text("utf-8"))
+_PROGRAMS = ("unshare", "nsenter", "setpriv", "ip", "bash")
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+    """The four hosts."""
+    if os.geteuid() != 0:
+        pytest.skip("only root can have hosts with names and networks of their own")
+    if missing := [program for program in _PROGRAMS if shutil.which(program) is None]:
+        pytest.skip(f"not installed: {', '.join(missing)}")
+    with world(tmp_path_factory.mktemp("transcripts") / "world") as made:
+        yield made
+
+
+@pytest.mark.parametrize("name", names() if CHOSEN == ["all"] else CHOSEN)
+def test_a_pool_prints_what_grid_engine_printed(place: World, name: str) -> None:
+    place.reset()
+    wrong = [pair for pair in play(place, name) if differs(*pair)]
+    excused = DIFFERENCES.get(name, {})
+    report = "\n".join(shown(*pair) for pair in wrong if str(pair[0].command.number) not in excused)
+    assert not report, f"{name} prints something else:\n{report}"
+
+
+def test_each_difference_is_about_a_command() -> None:
+    for name, reasons in DIFFERENCES.items():
+        numbers = {str(command.number) for command in read(name)}
+        assert reasons.keys() <= numbers, f"{name} has no commands {sorted(reasons.keys() - numbers)}"
+        assert all(len(reason) > 10 for reason in reasons.values())
+
+
+@pytest.mark.parametrize("name", names())
+def test_a_transcript_is_read_whole(name: str) -> None:
+    lines = [line for line in (RECORDED / f"{name}.txt").read_text("utf-8").splitlines() if line.strip()]
+    commands = read(name)
+    kept = [line for each in commands for line in (*each.text.splitlines(), *filter(str.strip, each.output))]
+    comments = sum(line.startswith("# ") for line in lines) - sum(line.startswith("# ") for line in kept)
+    assert len(kept) + comments == len(lines)
+    _, hidden = steps(name)
+    assert hidden.keys() <= {command.number for command in commands}
