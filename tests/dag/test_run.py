@@ -85,6 +85,38 @@ def test_scripts_see_how_many_jobs_ended_how() -> None:
     assert told.ended("A") == (o.RunScript(node="A", point=ScriptPoint.POST, words=("q", "77", "0", "0:1", "0", "1")),)
 
 
+def test_so_many_jobs_may_fail_as_the_node_tolerates() -> None:
+    told = Told("JOB A a\nTOLERANCE ALL_NODES 20% fail_fast\nSCRIPT POST A q $RETURN $SUCCESS\nRETRY A 1")
+    told.submitted("A", 9)
+    assert told.tell(o.JobEnded(cluster=1, proc=0, status=3)) == ()
+    assert told.tell(o.JobEnded(cluster=1, proc=1, status=4)) == (
+        o.RemoveJobs(cluster=1, reason="job 1.1 ended with status 4, and 1 may fail"),
+    )
+    for proc in range(2, 9):
+        orders = told.tell(o.JobRemoved(cluster=1, proc=proc))
+    assert orders == (o.RunScript(node="A", point=ScriptPoint.POST, words=("q", "3", "False")),)
+    # Another try counts anew.
+    told.script("A", ScriptPoint.POST, 1)
+    told.submitted("A", 5)
+    for proc in range(5):
+        orders = told.tell(o.JobEnded(cluster=2, proc=proc, status=int(proc == 2)))
+    assert orders == (o.RunScript(node="A", point=ScriptPoint.POST, words=("q", "0", "True")),)
+
+
+def test_a_node_that_waits_lets_its_other_jobs_go_on() -> None:
+    told = Told("JOB A a\nTOLERANCE A 1 WAIT")
+    told.submitted("A", 4)
+    for proc, status in enumerate((1, 2, 0)):
+        assert told.tell(o.JobEnded(cluster=1, proc=proc, status=status)) == ()
+    again = Run(told.run.dag, Settings())
+    past = (o.NodeSubmitted(node="A", cluster=1, jobs=4), *(
+        o.JobEnded(cluster=1, proc=proc, status=status) for proc, status in enumerate((1, 2, 0))))  # fmt: skip
+    assert again.step(o.Begun(past=past), 1).orders == ()
+    for run in (told.run, again):
+        orders = run.step(o.JobEnded(cluster=1, proc=3, status=0), 99).orders
+        assert orders == (o.KeepRescue(), o.Finish(exit_code=1, status=RunStatus.NODE_FAILED))
+
+
 def test_a_run_without_nodes_ends_at_once_and_well() -> None:
     assert Told("# nothing").first == (o.Finish(exit_code=0, status=RunStatus.OK),)
 

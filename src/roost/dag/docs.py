@@ -26,7 +26,7 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "REJECT": ("REJECT", "The file must not be run."),
     "PARENT": ("PARENT name … CHILD name …", "Each child waits for each parent."),
     "WEAK": ("WEAK PARENT name … CHILD name …", "Refused: a child waits for its parents to be good."),
-    "TOLERANCE": ("TOLERANCE name value[%] [FAIL-FAST|WAIT]", "Refused: the first job of a node that fails makes the node fail."),
+    "TOLERANCE": ("TOLERANCE name value[%] [FAIL-FAST|WAIT]", "So many of the node's jobs, or percent of them rounded down, may fail; without it none. One more makes the node fail, and has the others removed: with FAIL-FAST, which is the default, and not with WAIT."),
     "SCRIPT": ("SCRIPT [DEFER status seconds] [DEBUG file STDOUT|STDERR|ALL] PRE|POST|HOLD name program [argument …]", "A program that runs on the queue's machine before or after the node's job, or when that goes on hold."),
     "PRE_SKIP": ("PRE_SKIP name status", "A PRE script that ends so makes the node done."),
     "RETRY": ("RETRY name times [UNLESS-EXIT status]", "How often a node that failed is tried again."),

@@ -103,12 +103,23 @@ def _job_ended(run: Run, progress: Progress, proc: int, status: int) -> None:
     run.jobs.ended += 1
     run.jobs.failed += status != 0
     if status and not progress.failed:
-        progress.failed, progress.result = True, status
-        progress.details = f"job {progress.cluster}.{proc} {ended_words(status)}"
-        if progress.left:
-            run.remove(progress)
+        _job_failed(run, progress, proc, status)
     if not progress.left:
         jobs_over(run, progress)
+
+
+def _job_failed(run: Run, progress: Progress, proc: int, status: int) -> None:
+    """A job has failed, which may be one more than the node tolerates."""
+    progress.failures += 1
+    progress.first_failure = progress.first_failure or status
+    tolerated = progress.node.tolerance.of(progress.jobs)
+    if progress.failures <= tolerated:
+        return
+    progress.failed, progress.result = True, progress.first_failure
+    more = f", and {tolerated} may fail" if tolerated else ""
+    progress.details = f"job {progress.cluster}.{proc} {ended_words(status)}{more}"
+    if progress.removes_rest:
+        run.remove(progress)
 
 
 def jobs_over(run: Run, progress: Progress) -> None:

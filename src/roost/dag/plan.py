@@ -70,6 +70,21 @@ class Abort:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Tolerance:
+    """TOLERANCE."""
+
+    #: So many of a node's jobs may fail, or that many percent of them, rounded down.
+    most: int = 0
+    percent: bool = False
+    #: When more have failed, the others go on.
+    waits: bool = False
+
+    def of(self, jobs: int) -> int:
+        """How many of so many jobs may fail."""
+        return jobs * self.most // 100 if self.percent else self.most
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Node:
     """One node."""
 
@@ -93,6 +108,7 @@ class Node:
     #: Exit status after which it is not tried again.
     unless_exit: int | None = None
     abort: Abort | None = None
+    tolerance: Tolerance = Tolerance()
     variables: tuple[Variable, ...] = ()
     priority: int = 0
     category: str = ""

@@ -186,7 +186,7 @@ class Run:
         self.orders.clear()
         for progress in self.clusters.values():
             # What was ordered before the kill is ordered again; doing it twice does no harm.
-            if progress.left and (progress.failed or self.ending is not None):
+            if progress.removes_rest or (progress.left and self.ending is not None):
                 self.remove(progress)
 
     def begin_ordinary(self) -> None:

@@ -6,12 +6,13 @@ Where a command has ALL_NODES, the nodes that are not ordinary ones (FINAL, PROV
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Final
 
 from roost.base.records import replace
 from roost.dag.draft import Draft
-from roost.dag.plan import Abort, DotFile, Node, NodeKind, Script, ScriptPoint, StatusFile, Variable
+from roost.dag.plan import Abort, DotFile, Node, NodeKind, Script, ScriptPoint, StatusFile, Tolerance, Variable
 from roost.dag.problems import DagCode
 from roost.dag.scripts import MACROS, REFUSED
 from roost.dag.statement_reader import StatementReader
@@ -275,11 +276,16 @@ def _weak(draft: Draft, words: StatementReader) -> None:
 
 
 def _tolerance(draft: Draft, words: StatementReader) -> None:
-    raise words.fail(
-        DagCode.NOT_SUPPORTED,
-        "TOLERANCE is not supported: in Roost the first job of a node that fails makes the node fail",
-        "Remove the line, or make the jobs that may fail nodes of their own.",
-    )
+    name = words.word("the node's name")
+    given = words.word("how many jobs may fail")
+    percent = given.endswith("%")
+    number = given.removesuffix("%")
+    if not re.fullmatch(r"\d{1,9}", number) or (percent and int(number) > 100):
+        message = f"{given[:40]!r} is not a number of jobs, or of percent up to 100%"
+        raise words.fail(DagCode.NUMBER, message, "Write a whole number, with % behind it for percent.")
+    waits = words.maybe("FAIL-FAST", "WAIT") == "WAIT"
+    words.end()
+    _change(draft, words, name, tolerance=Tolerance(most=int(number), percent=percent, waits=waits))
 
 
 def _reject(draft: Draft, words: StatementReader) -> None:

@@ -86,7 +86,10 @@ class Progress:
     removed: int = 0
     #: The job's result: exit status, negative for a signal or one of the numbers above.
     result: int = 0
-    #: The first job of the cluster that failed; the others are being removed.
+    #: Result of the first of its jobs that failed; 0 while there was none.
+    first_failure: int = 0
+    failures: int = 0
+    #: More of them failed than the node tolerates.
     failed: bool = False
     last_proc: int = 0
     #: Submissions that the queue refused, one after another.
@@ -101,9 +104,15 @@ class Progress:
         """Jobs in the queue."""
         return self.jobs - len(self.ended)
 
+    @property
+    def removes_rest(self) -> bool:
+        """Whether the jobs that are left are to be removed, because of those that failed."""
+        return self.failed and self.left > 0 and not self.node.tolerance.waits
+
     def forget_try(self) -> None:
         """Another try begins."""
         self.pre_status, self.prepared, self.cluster, self.jobs = None, False, None, 0
         self.idle, self.running, self.held, self.ended = set(), set(), set(), set()
         self.exits, self.removed = Counter(), 0
+        self.first_failure, self.failures = 0, 0
         self.result, self.failed, self.last_proc, self.refusals = 0, False, 0, 0
