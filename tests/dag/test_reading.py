@@ -145,7 +145,7 @@ def test_what_holds_for_the_whole() -> None:
         ("JOB A a\nVARS A x==1", [(DagCode.VARIABLE, 2, 8)]),
         ("JOB A a\nVARS A x=it's", [(DagCode.VARIABLE, 2, 8)]),
         ('JOB A a\nVARS A x="1"y', [(DagCode.VARIABLE, 2, 8)]),
-        ("JOB A a\nWEAK PARENT A CHILD A", [(DagCode.NOT_SUPPORTED, 2, 1)]),
+        ("JOB A a\nWEAK A CHILD A", [(DagCode.ARGUMENTS, 2, 1)]),
         ("JOB A a\nTOLERANCE A 101%", [(DagCode.NUMBER, 2, 13)]),
         ("JOB A a\nTOLERANCE A -1", [(DagCode.NUMBER, 2, 13)]),
         ("JOB A a\nTOLERANCE A 1 NEVER", [(DagCode.ARGUMENTS, 2, 15)]),
@@ -236,6 +236,15 @@ def test_of_descriptions_with_one_name_the_first_and_outer_holds() -> None:
 def test_words_behind_the_end_of_a_block_belong_to_its_node() -> None:
     node = dag_of("JOB B @=End\n executable = x\n@Ending\n@End DONE NOOP\tDIR d").nodes["B"]
     assert (node.text, node.done, node.noop, node.directory) == ("executable = x\n@Ending", True, True, "d")
+
+
+def test_an_edge_that_is_weak_and_strong_is_strong() -> None:
+    inner = "JOB X x\nJOB Y y\nJOB Z z\nweak parent X CHILD Y Z\nPARENT X CHILD Z"
+    dag = dag_of("JOB A a\nSPLICE S s.dag\nPARENT A CHILD S\nWEAK PARENT A CHILD S", s_dag=inner)
+    assert dag.weak == {("S+X", "S+Y")}
+    assert dag_of("JOB A a\nSPLICE S s.dag\nWEAK PARENT S CHILD A", s_dag=inner).weak == {
+        ("S+X", "S+Y"), ("S+Y", "A"), ("S+Z", "A"),
+    }  # fmt: skip
 
 
 def test_a_word_of_a_script_that_is_no_macro_is_odd() -> None:

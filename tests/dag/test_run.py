@@ -117,6 +117,53 @@ def test_a_node_that_waits_lets_its_other_jobs_go_on() -> None:
         assert orders == (o.KeepRescue(), o.Finish(exit_code=1, status=RunStatus.NODE_FAILED))
 
 
+CHAIN = "JOB A a\nJOB B b\nJOB C c\n"
+
+
+def test_a_weak_child_begins_when_its_parent_has_failed() -> None:
+    told = Told(f"{CHAIN}WEAK PARENT A CHILD B\nPARENT B CHILD C")
+    told.submitted("A")
+    assert told.ended("A", 1) == submits("B")
+    told.submitted("B")
+    assert told.ended("B") == submits("C")
+    told.submitted("C")
+    assert told.ended("C") == (o.KeepRescue(), o.Finish(exit_code=1, status=RunStatus.NODE_FAILED))
+    assert told.state("A") is NodeState.ERROR
+    # What comes after the node does not want it to be good: it need not run again.
+    assert rescue_text(told.run, 0).endswith("\nDONE A\nDONE B\nDONE C\n")
+
+
+def test_a_weak_child_of_what_cannot_be_reached_cannot_be_reached() -> None:
+    told = Told(f"{CHAIN}PARENT A CHILD B\nWEAK PARENT B CHILD C")
+    told.submitted("A")
+    assert told.ended("A", 1)[-1] == o.Finish(exit_code=1, status=RunStatus.NODE_FAILED)
+    assert (told.state("B"), told.state("C")) == (NodeState.FUTILE, NodeState.FUTILE)
+    assert "DONE" not in rescue_text(told.run, 0).replace("premarked DONE", "")
+
+
+def test_of_a_weak_and_a_strong_parent_the_strong_one_decides() -> None:
+    for bad, state in (("A", NodeState.READY), ("B", NodeState.FUTILE)):
+        told = Told(f"{CHAIN}WEAK PARENT A CHILD C\nPARENT B CHILD C", jobs_max=2)
+        told.submitted("A")
+        told.submitted("B")
+        told.ended(bad, 1)
+        told.ended("AB".replace(bad, ""))
+        assert told.state("C") is (NodeState.SUBMITTED if state is NodeState.READY else state)
+
+
+def test_a_run_that_goes_on_knows_that_a_weak_parent_without_a_trace_failed() -> None:
+    past = (
+        o.NodeSubmitted(node="B", cluster=1, jobs=1),
+        o.JobEnded(cluster=1, proc=0, status=0),
+        o.NodeSubmitted(node="C", cluster=2, jobs=1),
+    )
+    # One that may be skipped has not failed for sure.
+    for more, state in (("", NodeState.ERROR), ("PRE_SKIP A 1", NodeState.DONE)):
+        run = Run(dag_of(f"{CHAIN}SCRIPT PRE A p\nWEAK PARENT A CHILD B\nPARENT B CHILD C\n{more}"), Settings())
+        run.step(o.Begun(past=past), 1)
+        assert (run.nodes["A"].state, run.nodes["C"].state) == (state, NodeState.SUBMITTED)
+
+
 def test_a_run_without_nodes_ends_at_once_and_well() -> None:
     assert Told("# nothing").first == (o.Finish(exit_code=0, status=RunStatus.OK),)
 

@@ -122,6 +122,14 @@ def test_a_failed_workflow_goes_on_from_its_rescue_file(start: Callable[..., Poo
         line.split()[2:] for line in (pool.work / "t.log").read_text().splitlines() if "POST_SCRIPT_FAILURE" in line
     ]
     assert [(words[1], words[-1]) for words in told] == [(f"{int(job)}.0", str(n)) for n, job in enumerate(jobs, 1)]
+    # What is WEAK begins all the same, and a node may tolerate that jobs of it fail.
+    (pool.work / "ran").unlink()
+    two = "JOB A {\n executable = /bin/sh\n arguments = \"-c 'exit $(Process)'\"\n queue 2\n}\n"
+    weak = submit(pool, "w.dag", f"{two}JOB B node.sub\nVARS B code=7\nJOB C node.sub\nTOLERANCE A 50%\n"
+                  "PARENT A CHILD B\nWEAK PARENT B CHILD C\n")  # fmt: skip
+    assert pool.seen(f"{weak}.0", JobStatus=4)["ExitCode"] == 1
+    assert ran(pool) == ["B.0", "C.0"]
+    assert re.findall(r"^DONE (\w+)$", (pool.work / "w.dag.rescue001").read_text(), re.M) == ["A", "B", "C"]
     # A run ends with whatever a node ends it, once: but for the status that means "start me again".
     for status, left in (("7", 7), ("3", 1)):
         aborted = submit(pool, f"e{status}.dag", f'JOB A node.sub\nVARS A code="{status}"\nABORT-DAG-ON A {status}\n')

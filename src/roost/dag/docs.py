@@ -25,7 +25,7 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "SUBMIT_DESCRIPTION": ("SUBMIT-DESCRIPTION name { … }", "A submit description that several nodes may name, before it or after it. Of two with one name the first holds, and that of a file is before those of its splices."),
     "REJECT": ("REJECT", "The file must not be run."),
     "PARENT": ("PARENT name … CHILD name …", "Each child waits for each parent."),
-    "WEAK": ("WEAK PARENT name … CHILD name …", "Refused: a child waits for its parents to be good."),
+    "WEAK": ("WEAK PARENT name … CHILD name …", "Each child waits until each parent is over, good or not; one that cannot be reached takes its WEAK children with it. PARENT for the same two nodes holds. A rescue file has a failed node as done if all its children are WEAK."),
     "TOLERANCE": ("TOLERANCE name value[%] [FAIL-FAST|WAIT]", "So many of the node's jobs, or percent of them rounded down, may fail; without it none. One more makes the node fail, and has the others removed: with FAIL-FAST, which is the default, and not with WAIT."),
     "SCRIPT": ("SCRIPT [DEFER status seconds] [DEBUG file STDOUT|STDERR|ALL] PRE|POST|HOLD name program [argument …]", "A program that runs on the queue's machine before or after the node's job, or when that goes on hold."),
     "PRE_SKIP": ("PRE_SKIP name status", "A PRE script that ends so makes the node done."),

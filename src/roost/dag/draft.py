@@ -49,6 +49,8 @@ class Draft:
     #: Parent to children; dicts for their order.
     children: dict[str, dict[str, None]] = field(default_factory=dict)
     parents: dict[str, dict[str, None]] = field(default_factory=dict)
+    #: Edges, parent and child, that only want the parent to be over.
+    weak: set[tuple[str, str]] = field(default_factory=set)
     splices: dict[str, Splice] = field(default_factory=dict)
     descriptions: dict[str, Description] = field(default_factory=dict)
     #: Those of drafts that were taken over; a description of the draft's own is before one of its name here.
@@ -108,12 +110,16 @@ class Draft:
             return ()
         return splice.nodes if every else splice.last if last else splice.first
 
-    def join(self, parents: Iterable[str], children: Iterable[str]) -> None:
-        """Have each child wait for each parent."""
+    def join(self, parents: Iterable[str], children: Iterable[str], *, weak: bool = False) -> None:
+        """Have each child wait for each parent; of an edge that is weak and strong, strong holds."""
         children = tuple(children)
         for parent in parents:
             known = self.children.setdefault(parent, {})
             for child in children:
+                if not weak:
+                    self.weak.discard((parent, child))
+                elif child not in known:
+                    self.weak.add((parent, child))
                 known[child] = None
                 self.parents.setdefault(child, {})[parent] = None
 
@@ -141,6 +147,7 @@ class Draft:
             self.nodes[prefix + each] = replace(node, name=prefix + each, category=category)
         for parent, children in other.children.items():
             self.join((prefix + parent,), tuple(prefix + child for child in children))
+        self.weak.update((prefix + parent, prefix + child) for parent, child in other.weak)
         for inner, found in other.splices.items():
             self.splices[prefix + inner] = _renamed(found, prefix)
         self.lent.update({inner: each for inner, each in other.descriptions.items() if inner not in self.lent})

@@ -44,9 +44,21 @@ def _begun(run: Run, progress: Progress) -> None:
         run.waiting.clear()
         run.raised(progress, On.PARENTS_DONE)
         return
-    for name in _ancestors(run, progress.node.name):
-        if run.nodes[name].state is NodeState.READY:
-            _go(run, run.nodes[name], NodeState.DONE)
+    names = _ancestors(run, progress.node.name)
+    begun = {*names, progress.node.name}
+    for name in names:
+        ancestor = run.nodes[name]
+        if ancestor.state is NodeState.READY and _may_have_been_good(run, ancestor, begun):
+            _go(run, ancestor, NodeState.DONE)
+        elif ancestor.state is NodeState.READY:
+            _failed(run, ancestor)
+
+
+def _may_have_been_good(run: Run, progress: Progress, begun: set[str]) -> bool:
+    """Whether a node without a trace was good, as something that began says, or may have been without a job."""
+    node = progress.node
+    wanted = any(child in begun and (node.name, child) not in run.dag.weak for child in run.dag.children[node.name])
+    return wanted or node.noop or node.pre_skip is not None
 
 
 def _ancestors(run: Run, name: str) -> list[str]:

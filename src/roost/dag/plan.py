@@ -152,6 +152,8 @@ class Dag:
     children: Mapping[str, tuple[str, ...]]
     #: Node to the nodes that it waits for.
     parents: Mapping[str, tuple[str, ...]]
+    #: Edges, parent and child, for which it does if the parent has failed: WEAK.
+    weak: frozenset[tuple[str, str]] = frozenset()
     #: Category to how many of its nodes may be in the queue at once.
     category_limits: Mapping[str, int] = field(default_factory=dict)
     #: Attributes of the run's own job: name to expression.
@@ -166,6 +168,11 @@ class Dag:
     dot: DotFile | None = None
     #: What is odd about the files, but does not stop a run.
     warnings: tuple[Diagnostic, ...] = ()
+
+    def only_weak(self, name: str) -> bool:
+        """Whether what waits for a node, and something does, does not want it to be good."""
+        children = self.children[name]
+        return bool(children) and all((name, child) in self.weak for child in children)
 
     @property
     def final(self) -> Node | None:

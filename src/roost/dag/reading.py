@@ -80,6 +80,7 @@ def read_dag(files: Iterable[str], read: Read, *, in_their_directories: bool = F
         nodes=whole.nodes,
         children={name: tuple(whole.children.get(name, ())) for name in whole.nodes},
         parents={name: tuple(whole.parents.get(name, ())) for name in whole.nodes},
+        weak=frozenset(whole.weak),
         category_limits=whole.category_limits,
         attributes=whole.attributes,
         environment_kept=tuple(dict.fromkeys(whole.environment_kept)),

@@ -310,25 +310,35 @@ class Run:
         """What waits for a node that is done waits for one less."""
         progress.details = ""
         for child in self.dag.children[progress.node.name]:
-            waiting = self.nodes[child]
-            waiting.waits -= 1
-            if not waiting.waits and waiting.state is NodeState.NOT_READY:
-                self.raised(waiting, On.PARENTS_DONE)
+            self._waits_less(self.nodes[child])
+
+    def _waits_less(self, waiting: Progress) -> None:
+        waiting.waits -= 1
+        if not waiting.waits and waiting.state is NodeState.NOT_READY:
+            self.raised(waiting, On.PARENTS_DONE)
 
     def give_up(self, progress: Progress) -> None:
-        """Nodes that wait for a failed one cannot be reached. Not recursive: a chain may have a million nodes."""
+        """Nodes that wait for a failed one cannot be reached, or wait for one less where that is WEAK.
+
+        Not recursive: a chain may have a million nodes. What waits for one that cannot be reached cannot, either, WEAK
+        or not.
+        """
         if progress.node.kind is NodeKind.SERVICE:
             return
         if progress.state is NodeState.ERROR and self.status is RunStatus.OK:
             self.status = RunStatus.NODE_FAILED
         if progress.state is NodeState.FUTILE:
             return
-        far = list(self.dag.children[progress.node.name])
+        name = progress.node.name
+        weak = [child for child in self.dag.children[name] if (name, child) in self.dag.weak]
+        far = [child for child in self.dag.children[name] if (name, child) not in self.dag.weak]
         while far:
             waiting = self.nodes[far.pop()]
             if waiting.state is NodeState.NOT_READY:
                 self.raised(waiting, On.ANCESTOR_FAILED)
                 far += self.dag.children[waiting.node.name]
+        for child in weak:
+            self._waits_less(self.nodes[child])
 
     def next_try(self, progress: Progress) -> None:
         """A node is tried again."""

@@ -62,7 +62,13 @@ def _subdag(draft: Draft, words: StatementReader) -> None:
     define(draft, words, NodeKind.SUBDAG, None)
 
 
-def _parent(draft: Draft, words: StatementReader) -> None:
+def _weak(draft: Draft, words: StatementReader) -> None:
+    if not words.maybe("PARENT"):
+        raise words.fail(DagCode.ARGUMENTS, "WEAK is not followed by PARENT", "Write WEAK PARENT node … CHILD node ….")
+    _parent(draft, words, weak=True)
+
+
+def _parent(draft: Draft, words: StatementReader, *, weak: bool = False) -> None:
     sides: tuple[list[str], list[str]] = ([], [])
     children = False
     while words.left:
@@ -80,7 +86,7 @@ def _parent(draft: Draft, words: StatementReader) -> None:
     if not sides[0] or not sides[1]:
         missing = "child" if sides[0] else "parent"
         raise words.fail(DagCode.ARGUMENTS, f"no {missing} is named", "Write PARENT node … CHILD node ….")
-    draft.join(sides[0], sides[1])
+    draft.join(sides[0], sides[1], weak=weak)
 
 
 def _change(draft: Draft, words: StatementReader, name: str, **fields: object) -> None:
@@ -265,14 +271,6 @@ def _save_point(draft: Draft, words: StatementReader) -> None:
     path = words.path("the file") if words.left else ""
     words.end()
     draft.change(name, span, save_point=path)
-
-
-def _weak(draft: Draft, words: StatementReader) -> None:
-    raise words.fail(
-        DagCode.NOT_SUPPORTED,
-        "WEAK PARENT is not supported: in Roost a child always waits for its parents to be good",
-        "Write PARENT, or have the parents' POST scripts exit with 0.",
-    )
 
 
 def _tolerance(draft: Draft, words: StatementReader) -> None:

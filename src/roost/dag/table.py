@@ -9,6 +9,7 @@ Rules that do not fit the table stand in `run`:
 
 * the first job of a cluster that fails, beyond those that TOLERANCE allows, has the others removed, unless it says
   WAIT, and the try is over when all have left;
+* a parent that has failed lets its WEAK children begin, as if it were done; one that cannot be reached does not;
 * a node that ends with the status of its ABORT-DAG-ON ends the run, whatever row was taken;
 * FINAL begins when all others are over, SERVICE at once, and all others when the PROVISIONER's job runs;
 * a script that asks to be deferred runs again, in the same state.

@@ -42,7 +42,13 @@ _COLUMNS: Final = (
 def rescue_text(run: Run, at: float) -> str:
     """What a later run need not do again, which FINAL, PROVISIONER and SERVICE nodes always do; `at` in epoch s."""
     ordinary = {NodeKind.JOB, NodeKind.SUBDAG}
-    done = [name for name, each in run.nodes.items() if each.state is NodeState.DONE and each.node.kind in ordinary]
+    done = [
+        name
+        for name, each in run.nodes.items()
+        if each.node.kind in ordinary
+        # One that failed need not run again where what waits for it does not mind.
+        and (each.state is NodeState.DONE or (each.state is NodeState.ERROR and run.dag.only_weak(name)))
+    ]
     failed = [name for name, each in run.nodes.items() if each.state is NodeState.ERROR]
     when = datetime.fromtimestamp(at, UTC)
     lines = [
