@@ -37,8 +37,12 @@ def log(pool: Pool, job: int, task: int) -> list[tuple[str, str, str]]:
 
 def reporting_cell(pool: Pool, place: Path) -> None:
     cell(pool, place, slots=2)
+    report(pool, place, "true")
+
+
+def report(pool: Pool, place: Path, wanted: str) -> None:
     file = place / "configurations" / "global"
-    words = "accounting=true reporting=true joblog=true flush_time=00:00:01"
+    words = f"accounting=true reporting={wanted} joblog=true flush_time=00:00:01"
     text, count = re.subn(r"(?m)^reporting_params .*(\\\n.*)*", f"reporting_params {words}", file.read_text())
     assert count == 1
     file.write_text(text)
@@ -74,3 +78,13 @@ def test_each_event_is_told_once_and_in_order_over_kills_of_the_queue(
     assert {line[9] for line in lines(pool) if line[1] == "job_log" and line[8] == "master"} == {host_name()}
     times = [int(line[0]) for line in lines(pool)]
     assert times == sorted(times)
+
+    pool("cell", "disable", "all.q")
+    pool("cell", "enable", "all.q")
+    eventually(lambda: sum(line[1] == "queue" for line in lines(pool)) == 2, lambda: str(lines(pool)))
+    states = [(line[2], line[3], line[5]) for line in lines(pool) if line[1] == "queue"]
+    assert states == [("all.q", node(pool), "d"), ("all.q", node(pool), "")]
+    report(pool, tmp_path / "cell", "false")
+    before = lines(pool)
+    pool.wait(pool.submit("", "true"))
+    assert lines(pool) == before

@@ -7,6 +7,8 @@ from typing import Final, NamedTuple
 
 #: The highest number; after it the lowest one that is free comes.
 NUMBER_MAX: Final = 9_999_999
+#: In whose name jobs of a reservation that is over are removed.
+ACTOR: Final = "reservations"
 #: `-A` where none is given.
 ACCOUNT: Final = "sge"
 

@@ -23,6 +23,7 @@ from roost.model.cell_reporting import (
     Reporting,
     RunReport,
 )
+from roost.model.cell_reservations import ACTOR
 from roost.schedd.book import Cluster
 from roost.schedd.cell_accounting import job_name, task_number
 from roost.schedd.changes import AddAccounting, AddHistory, AddReports, PutCluster
@@ -164,6 +165,9 @@ class _Log:
         match on[0]:
             case On.LEFT:
                 return (_WAITS, _GONE) if cell.TASK in ad else (_NEVER_RAN,)
+            case On.REMOVE_COMMAND if self._user == ACTOR and source not in (JobStatus.IDLE, JobStatus.HELD):
+                # The end of its reservation removes it, of which `ar_log` tells.
+                return ()
             case On.RUN_OVER:
                 return (_REMOVED,) if source is JobStatus.REMOVED else (_UNFIT, _RESTART)
             case On.HOLD_POLICY if self._has_ended:

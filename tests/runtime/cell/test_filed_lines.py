@@ -1,4 +1,4 @@
-"""The accounting file has each ended run once, whatever is killed or renamed meanwhile."""
+"""The accounting and reporting files have each line once, whatever is killed or renamed meanwhile."""
 
 from __future__ import annotations
 
@@ -10,10 +10,12 @@ from pathlib import Path
 import pytest
 
 from roost.model.cell_accounting import AccountingRecord
+from roost.model.cell_reporting import JobReport
 from roost.runtime.database_guard import StoreError
+from roost.runtime.queue.cell import filed_lines
 from roost.runtime.queue.cell.filed_lines import LineFile
 from roost.runtime.queue.store import Store
-from roost.schedd.changes import AddAccounting
+from roost.schedd.changes import AddAccounting, AddReports
 
 RUN = AccountingRecord(queue="all.q", host="a", group="g", owner="ann", job_name="x", job=1)
 
@@ -93,6 +95,22 @@ def test_a_file_that_is_renamed_between_two_lines_does_not_get_the_second_again(
     assert jobs(path) == [renames, renames, 7]
 
 
+@pytest.mark.parametrize("tail", [4 * 1024 * 1024, 5000])
+def test_a_kill_after_many_lines_repeats_none(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tail: int
+) -> None:
+    monkeypatch.setattr(filed_lines, "LINES_MAX", 10)
+    monkeypatch.setattr(filed_lines, "_TAIL_BYTES", tail)
+    path = tmp_path / "accounting"
+    added(store, *range(95))
+    LineFile(path, store.lines_after).begin(0)
+    # Killed before a commit says how far the file is.
+    added(store, 95, 96)
+    again = LineFile(path, store.lines_after)
+    again.begin(0)
+    assert jobs(path) == list(range(97)) and again.filed == 97
+
+
 def test_kills_at_any_instant_lose_and_repeat_nothing(store: Store, tmp_path: Path) -> None:
     path, rng, number = tmp_path / "accounting", random.Random(7), 0
     for _ in range(60):
@@ -140,3 +158,52 @@ def test_a_commit_that_fails_counts_for_nothing(store: Store) -> None:
         store.commit([[AddAccounting(record=RUN), bad]], 1, ())
     added(store, 2)
     assert [number for number, _ in store.lines_after(0, 9)] == [1, 2]
+
+
+def reported(store: Store, *jobs: int, reported: int = 0) -> None:
+    reports = tuple(JobReport(at=9, event="pending", job=job, submitted=9, name="x", owner="ann") for job in jobs)
+    store.commit([[AddReports(reports=reports)]], 1, (), reported=reported)
+
+
+def test_lines_of_reports_are_kept_until_they_are_in_the_file(store: Store, tmp_path: Path) -> None:
+    path, number, rng = tmp_path / "reporting", 0, random.Random(5)
+    for _ in range(30):
+        file = LineFile(path, store.reports_after)
+        file.begin(int(store.state("reporting-filed") or 0))
+        for _ in range(rng.randrange(4)):
+            some = range(number + 1, number + 1 + rng.randrange(3))
+            number += len(some)
+            reported(store, *some, reported=file.filed)
+            if rng.random() < 0.7:
+                file.write()
+        if rng.random() < 0.3 and path.exists():
+            path.write_bytes(path.read_bytes() + b"9:job_l")
+    file = LineFile(path, store.reports_after)
+    file.begin(int(store.state("reporting-filed") or 0))
+    assert [int(line.split(":")[4]) for line in path.read_text().splitlines()[4:]] == list(range(1, number + 1))
+    reported(store, reported=file.filed)
+    assert len(store.reports_after(0, 1000)) == 1 and store.reports_after(file.filed, 9) == []
+    # Numbers go on, though the lines before are gone.
+    reported(store, 1)
+    assert [each for each, _ in store.reports_after(file.filed, 9)] == [number + 1]
+
+
+def test_reports_of_a_commit_whose_answer_was_lost_are_there_once(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reported(store, 1)
+
+    def lost(*_: object) -> None:
+        raise StoreError("no answer")
+
+    with monkeypatch.context() as broken:
+        broken.setattr(store, "_took", lost)
+        with pytest.raises(StoreError):
+            reported(store, 2)
+    reported(store, 2)
+    reported(store, 3)
+    assert [(number, line.split(":")[4]) for number, line in store.reports_after(0, 9)] == [
+        (1, "1"),
+        (2, "2"),
+        (3, "3"),
+    ]

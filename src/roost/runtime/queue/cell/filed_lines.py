@@ -17,7 +17,7 @@ import logging
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from roost.runtime.database_guard import StoreError
 
@@ -25,7 +25,9 @@ _log = logging.getLogger("roost.schedd")
 
 #: Lines that are written at once.
 LINES_MAX: Final = 1000
-#: How far back the last line is looked for, bytes.
+#: Lines that may be in the file and not yet known to be when the queue is killed; more would be there twice.
+AHEAD_MAX: Final = 200_000
+#: How much of a file's end is compared with them, bytes.
 _TAIL_BYTES: Final = 4 * 1024 * 1024
 #: Files beside it that are looked at, those that were written last.
 _OTHERS_MAX: Final = 3
@@ -34,6 +36,14 @@ _OTHERS_MAX: Final = 3
 _LATE: Final = "ended runs are not in the accounting file yet: %s; `qacct` has them"
 
 Numbered = Sequence[tuple[int, str]]
+
+
+class _Tail(NamedTuple):
+    """The end of a file."""
+
+    lines: list[str]
+    #: The file is longer.
+    is_cut: bool
 
 
 class LineFile:
@@ -55,7 +65,7 @@ class LineFile:
     def begin(self, filed: int) -> None:
         """Go on after the record that is known to be in the file."""
         self.filed = filed
-        waiting = self._after(filed, LINES_MAX)
+        waiting = self._after(filed, AHEAD_MAX)
         try:
             tail = self._mended()
             present = self._present([line for _, line in waiting], tail)
@@ -101,7 +111,7 @@ class LineFile:
         finally:
             os.close(descriptor)
 
-    def _mended(self) -> bytes:
+    def _mended(self) -> _Tail:
         """The end of the file; half a line is cut off."""
         try:
             with self._path.open("rb+") as file:
@@ -112,10 +122,10 @@ class LineFile:
                 if whole < len(tail):
                     file.truncate(size - len(tail) + whole)
         except FileNotFoundError:
-            return b""
-        return tail[:whole]
+            return _Tail([], is_cut=False)
+        return _tail_of(tail[:whole], is_cut=len(tail) < size)
 
-    def _present(self, lines: list[str], tail: bytes) -> int:
+    def _present(self, lines: list[str], tail: _Tail) -> int:
         """How many of the next lines are in the files already; `tail` is the end of the present one.
 
         A file may have been renamed between two of the lines, so one file goes on where another ends.
@@ -146,14 +156,27 @@ class LineFile:
             _log.error(self._late, text)
 
 
-def _tail(path: Path) -> bytes:
+def _tail(path: Path) -> _Tail:
     with path.open("rb") as file:
-        file.seek(max(0, file.seek(0, os.SEEK_END) - _TAIL_BYTES))
-        return file.read()
+        size = file.seek(0, os.SEEK_END)
+        file.seek(max(0, size - _TAIL_BYTES))
+        return _tail_of(file.read(), is_cut=size > _TAIL_BYTES)
 
 
-def _known(tail: bytes, lines: list[str]) -> int:
-    """How many of the lines end a file: the largest number of them, from the first on, that are its last ones."""
-    present = tail.decode("utf-8", "surrogateescape").split("\n")[:-1]
-    wanted = min(len(present), len(lines))
-    return next((count for count in range(wanted, 0, -1) if present[-count:] == lines[:count]), 0)
+def _tail_of(data: bytes, *, is_cut: bool) -> _Tail:
+    lines = data.decode("utf-8", "surrogateescape").split("\n")[:-1]
+    # The first may be half a line.
+    return _Tail(lines[1:] if is_cut else lines, is_cut=is_cut)
+
+
+def _known(tail: _Tail, lines: list[str]) -> int:
+    """How many of the lines end a file: the largest number of them, from the first on, that are its last ones.
+
+    Of more than the tail holds, those that it holds are compared.
+    """
+    longest = len(lines) if tail.is_cut else min(len(tail.lines), len(lines))
+    for count in range(longest, 0, -1) if tail.lines else ():
+        seen = min(count, len(tail.lines))
+        if lines[count - 1] == tail.lines[-1] and tail.lines[-seen:] == lines[count - seen : count]:
+            return count
+    return 0

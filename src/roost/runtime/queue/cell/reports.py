@@ -50,7 +50,7 @@ def of_reservation(
         yield log("r", "START TIME REACHED", "start time of AR reached")
     if commit.event == "ended":
         yield log("x", "TERMINATED", "end time of AR reached")
-    elif commit.event == "deleted" and (before is None or not before.deleted):
+    elif commit.event == "deleted" and commit.gone:
         yield log("d", "DELETED", "AR deleted")
     for instance, slots in one.grants if commit.gone else ():
         queue, _, host = instance.partition("@")

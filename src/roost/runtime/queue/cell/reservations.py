@@ -20,7 +20,7 @@ from roost.base.records import replace
 from roost.classad import ClassAd
 from roost.classad.values import fold
 from roost.model.cell_requests import RESERVATION
-from roost.model.cell_reservations import NUMBER_MAX, AdvanceReservation, digest_names
+from roost.model.cell_reservations import ACTOR, NUMBER_MAX, AdvanceReservation, digest_names
 from roost.runtime.database_guard import StoreError
 from roost.runtime.queue.cell.records import record_of_reservation
 from roost.runtime.queue.cell.reports import of_reservation
@@ -53,8 +53,6 @@ if TYPE_CHECKING:
 _log = logging.getLogger("roost.cell")
 
 _T = TypeVar("_T")
-#: In whose name jobs of a reservation that has ended are removed.
-ACTOR: Final = "reservations"
 #: Longest time between two looks, s, and between two at reservations whose jobs have still to leave.
 LOOK_S: Final = 10.0
 LEAVING_S: Final = 0.2

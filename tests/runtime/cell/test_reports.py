@@ -1,0 +1,67 @@
+"""What the reporting file says of advance reservations, line by line as Grid Engine 8.1.9 does."""
+
+from __future__ import annotations
+
+from roost.gridengine.pool.accounting import accounts_of
+from roost.gridengine.reporting import line_of
+from roost.model.cell_reservations import AdvanceReservation
+from roost.runtime.queue.cell.reports import of_reservation, of_states
+from roost.runtime.queue.cell.store import ReservationCommit
+
+ONE = AdvanceReservation(
+    number=1, owner="ann", submitted=64.5, start=67.0, end=75.0, grants=(("all.q@a", 1), ("all.q@b", 2)), name="x",
+    resources="h_rt=10",
+)  # fmt: skip
+
+
+def lines(
+    one: AdvanceReservation, before: AdvanceReservation | None, at: float, event: str, *, gone: bool = False
+) -> list[str]:
+    commit = ReservationCommit(
+        number=1, at=at, event=event, state="", actor="ann", data=None, gone=gone, record={}
+    )  # fmt: skip
+    return [line_of(each) for each in of_reservation(one, commit, before)]
+
+
+BEGINS = "ar_log:67:64:1:r:START TIME REACHED:start time of AR reached"
+ACCOUNTS = ["ar_acct:{0}:64:1:all.q:a:1", "ar_acct:{0}:64:1:all.q:b:2"]
+
+
+def accounts(at: int) -> list[str]:
+    return [f"{at}:{each.format(at)}" for each in ACCOUNTS]
+
+
+def test_a_reservation_that_begins_and_ends() -> None:
+    begun = ONE._replace(begun=True)
+    assert lines(ONE, None, 64.5, "created") == ["64:new_ar:64:1:ann", "64:ar_attr:64:64:1:x:sge:67:75::h_rt=10"]
+    assert lines(begun, ONE, 67.2, "started") == [f"67:{BEGINS}"]
+    ended = "75:ar_log:75:64:1:x:TERMINATED:end time of AR reached"
+    assert lines(begun, begun, 75.0, "ended", gone=True) == [ended, *accounts(75)]
+
+
+def test_a_reservation_that_begins_at_once_and_is_deleted() -> None:
+    begun = ONE._replace(begun=True, environment="make", resources="", name="")
+    created = ["67:new_ar:64:1:ann", "67:ar_attr:67:64:1::sge:67:75:make:NONE", f"67:{BEGINS}"]
+    assert lines(begun, None, 67.0, "created") == created
+    deleted = "70:ar_log:70:64:1:d:DELETED:AR deleted"
+    assert lines(begun, begun, 70.0, "deleted", gone=True) == [deleted, *accounts(70)]
+    # Of one whose jobs have still to leave it is told when they have.
+    marked = begun._replace(deleted=True)
+    assert lines(marked, begun, 69.0, "deleted") == []
+    assert lines(marked, marked, 70.0, "deleted", gone=True) == [deleted, *accounts(70)]
+
+
+def test_states_of_queue_instances() -> None:
+    assert [line_of(each) for each in of_states({"all.q@a": "ds", "b.q@c": ""}, 9.9)] == [
+        "9:queue:all.q:a:9:ds",
+        "9:queue:b.q:c:9:",
+    ]
+
+
+def test_what_a_cell_wants() -> None:
+    def wanted(words: str) -> tuple[bool, bool, bool]:
+        return accounts_of({"configurations/global": f"reporting_params {words}\n"})[:3]
+
+    assert wanted("accounting=true reporting=false joblog=true") == (True, False, True)
+    assert wanted("ACCOUNTING=FALSE,reporting=1, joblog=TRUE flush_time=0:0:1") == (False, True, True)
+    assert wanted("none") == (True, False, False)
