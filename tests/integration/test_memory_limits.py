@@ -52,6 +52,27 @@ def test_a_job_above_its_limit_is_held_and_one_within_it_is_not(start: Start, ba
 
 
 @limited
+def test_a_job_above_its_limit_is_tried_again_with_more(start: Start, base: str) -> None:
+    pool = start(f"{_SLOTS}CGROUP_MEMORY_LIMIT_POLICY = hard\nDISABLE_SWAP_FOR_JOB = True\nBASE_CGROUP = {base}\n")
+    listed = pool.submit("request_memory = 64 MB, 128 MB, 0.5 GB\noutput = listed\nlog = listed.log\n", _EATS)
+    added = pool.submit(
+        "request_memory = 64\nretry_request_memory_increase = 32 MB\nretry_request_memory_max = 100 MB\n", _EATS
+    )
+    pool.wait(listed)
+    assert (pool.work / "listed").read_text() == "ate\n"
+    evictions = [line for line in (pool.work / "listed.log").read_text().splitlines() if "next with" in line]
+    assert [line.rpartition("; ")[2] for line in evictions] == [
+        "next with RequestMemory = 128 MB",
+        "next with RequestMemory = 512 MB",
+    ]
+    # 64, 96 and 100 MB were not enough, and there is no more to try.
+    ad = pool.seen(f"{added}.0", JobStatus=5)
+    assert (ad["RequestMemory"], ad["NumHolds"], ad["NumVacates"]) == (100, 1, 2)
+    assert ad["NumHoldsByReason"] == {"expr": "[ JobOutOfResources = 1 ]"}
+    assert 0 <= ad["InitialWaitDuration"] < 60
+
+
+@limited
 def test_limits_begin_and_end_by_reconfig(start: Start) -> None:
     pool = start(_SLOTS)
     file = pool.home / "roost.config"

@@ -56,6 +56,11 @@ class HoldCode(IntEnum):
     HOOK_SHADOW_PREPARE_JOB_FAILURE = 48
     CANNOT_SWITCH_PRIMARY_GROUP = 49
 
+    @property
+    def label(self) -> str:
+        """The name that HTCondor counts holds under: UserRequest."""
+        return "".join(word.capitalize() for word in self.name.split("_"))
+
 
 class VacateCode(IntEnum):
     """VacateReasonCode."""
@@ -98,3 +103,4 @@ VACATE_SUBCODES_TO: Final = -1000
 #: Codes of machines that got rid of a job for its use of resources; the subcode says which.
 RESOURCE_CODES: Final = frozenset((HoldCode.STARTD_HELD_JOB, HoldCode.JOB_OUT_OF_RESOURCES))
 SUBCODE_MEMORY: Final = 102
+SUBCODE_DISK: Final = 104

@@ -20,6 +20,7 @@ job's attributes alone. What this module does not do: carry anything out, or kee
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from enum import StrEnum
 from typing import Final
@@ -29,8 +30,8 @@ from roost.classad import ClassAd, Expr, Value, World, evaluate, parse_expressio
 from roost.classad.ad import MISSING
 from roost.classad.allowance import EXPRESSION_STEPS, Allowance
 from roost.classad.unparse import unparse_value
-from roost.classad.values import fold
-from roost.model.codes import RESOURCE_CODES, SUBCODE_MEMORY, HoldCode, VacateCode
+from roost.classad.values import ListValue, fold
+from roost.model.codes import RESOURCE_CODES, SUBCODE_DISK, SUBCODE_MEMORY, HoldCode, VacateCode
 from roost.schedd.status import ON_MACHINE, JobStatus
 
 #: Folded names of the attributes that the periodic occasion looks at: a job without them only meets the system's.
@@ -329,35 +330,52 @@ _CODES: Final[dict[Outcome, tuple[int, int]]] = {
 }
 
 
-# -- more memory instead of a hold -------------------------------------------------------------------------------------
+# -- more memory or disk instead of a hold -----------------------------------------------------------------------------
+
+#: Subcode to the attribute that asks for the resource, and its unit.
+_RAISED: Final = {SUBCODE_MEMORY: ("RequestMemory", "MB"), SUBCODE_DISK: ("RequestDisk", "KB")}
 
 
-def raised_memory(ad: ClassAd, code: int, subcode: int, world: World) -> int | None:
-    """The RequestMemory, MB, with which to try a job again that a machine got rid of; None: hold it.
+@dataclass(frozen=True, slots=True)
+class RaisedRequest:
+    """What a job asks for when it is tried again."""
 
-    Only for a job that needed more memory than it asked for and said what to try then: RetryRequestMemory is a number
-    or a list of numbers to go through, NextRequestMemory computes the next, MaxRequestMemory limits it.
+    attribute: str
+    amount: int
+    unit: str
+
+
+def raised_request(ad: ClassAd, code: int, subcode: int, world: World) -> RaisedRequest | None:
+    """The request with which to try a job again that a machine got rid of; None: hold it.
+
+    Only for a job that needed more than it asked for and said what to try then. RetryRequestMemory is a number, a list
+    of numbers to go through, or an expression; NextRequestMemory computes the next request; MaxRequestMemory limits
+    both, and is the one other request of a job that has neither. The same of RequestDisk.
     """
-    if code not in RESOURCE_CODES or subcode != SUBCODE_MEMORY:
+    if code not in RESOURCE_CODES or subcode not in _RAISED:
         return None
-    present = ad.eval("RequestMemory", None, world)
+    attribute, unit = _RAISED[subcode]
+    present = ad.eval(attribute, None, world)
     if not isinstance(present, int | float):
         return None
-    limit = ad.eval("MaxRequestMemory", None, world)
-    for wanted in _attempts(ad, world):
+    limit = ad.eval(f"Max{attribute}", None, world)
+    for wanted in _attempts(ad, attribute, world):
         if isinstance(limit, int | float):
             wanted = min(wanted, float(limit))
-        if wanted > present:
-            return int(wanted)
+        if present < wanted < 2**62:
+            return RaisedRequest(attribute, math.ceil(wanted), unit)
     return None
 
 
-def _attempts(ad: ClassAd, world: World) -> Iterator[float]:
-    following = ad.eval("NextRequestMemory", None, world)
-    if isinstance(following, int | float):
-        yield float(following)
-    steps = ad.eval("RetryRequestMemory", None, world)
-    if isinstance(steps, int | float):
-        yield float(steps)
-    elif isinstance(steps, str):
-        yield from sorted(float(word) for word in steps.replace(",", " ").split() if word.isdecimal())
+def _attempts(ad: ClassAd, attribute: str, world: World) -> Iterator[float]:
+    names = [name for name in (f"Next{attribute}", f"Retry{attribute}") if ad.cell(fold(name)) is not MISSING]
+    for name in names or (f"Max{attribute}",):
+        value = ad.eval(name, None, world)
+        if isinstance(value, int | float):
+            yield float(value)
+        elif isinstance(value, ListValue):
+            items = (evaluate(each, ad, None, world) if isinstance(each, Expr) else each for each in value.items)
+            yield from sorted(float(each) for each in items if isinstance(each, int | float))
+        elif isinstance(value, str):
+            # As jobs of earlier versions have it.
+            yield from sorted(float(word) for word in value.replace(",", " ").split() if word.isdecimal())

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from roost.classad import ClassAd
 from roost.classad.values import fold
 from roost.model.audit import AuditKind
 from roost.model.cell_requests import HELD
@@ -27,6 +28,7 @@ _KINDS: Final = {
     Outcome.VACATE: AuditKind.EVICTION,
 }
 
+_HOLD_CODES: Final = frozenset(map(int, HoldCode))
 #: On a removed job that stays in the queue, folded: its end is in the log.
 _TOLD: Final = "removaltold"
 
@@ -45,12 +47,23 @@ def hold(
         HoldReasonCode=int(code),
         HoldReasonSubCode=int(subcode),
         NumHolds=job.whole("numholds") + 1,
+        NumHoldsByReason=_counted(job, code),
         ReleaseReason=None,
     )
     if code != HoldCode.USER_REQUEST:
         work.set(job, NumSystemHolds=job.whole("numsystemholds") + 1)
     if tell:
         work.log(job, log.JobHeld(reason=text, code=int(code), subcode=int(subcode)))
+
+
+def _counted(job: Job, code: int) -> ClassAd:
+    """NumHoldsByReason with one more hold of that code."""
+    before = job.ad.cell("numholdsbyreason")
+    counts = ClassAd(before) if isinstance(before, ClassAd) else ClassAd()
+    label = (HoldCode(code) if code in _HOLD_CODES else HoldCode.UNSPECIFIED).label
+    known = counts.cell(fold(label))
+    counts.put(label, 1 + (known if isinstance(known, int) else 0))
+    return counts
 
 
 def release(work: Work, job: Job, on: On, text: str) -> None:

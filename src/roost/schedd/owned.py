@@ -44,12 +44,12 @@ _HOLD: Final = _folded("CellHolds HoldReason HoldReasonCode HoldReasonSubCode")
 _HAPPENED: Final = frozenset(map(fold, (*ZEROES, *ZERO_SECONDS))) | _folded(
     "AutoClusterAttrs AutoClusterId BytesRecvd BytesSent CellCharged CellCheckpointed CellErrorReason "
     "CellFailed CellFailedReason CellIoUsed CellMemoryUsed CellResourcesUsed CellTask CompletionDate "
-    "EnteredCurrentStatus ExitBySignal ExitCode ExitSignal JobCoreDumped JobCurrentStartDate "
+    "EnteredCurrentStatus ExitBySignal ExitCode ExitSignal InitialWaitDuration JobCoreDumped JobCurrentStartDate "
     "JobCurrentStartExecutingDate JobLastStartDate JobStartDate "
     "LastCheckpointPlatform LastCkptTime LastHoldReason LastHoldReasonCode LastHoldReasonSubCode LastJobStatus "
     "LastMatchTime LastRejMatchReason LastRejMatchTime LastRemoteHost LastRunBytesRecvd LastRunBytesSent "
-    "LastVacateTime NumCkptsThisRun NumJobMatches NumVacates ReleaseReason RemoteHost RemovalTold RemoveReason "
-    "ShadowBday StartdIpAddr VacateReason VacateReasonCode VacateReasonSubCode"
+    "LastVacateTime NumCkptsThisRun NumHoldsByReason NumJobMatches NumVacates ReleaseReason RemoteHost RemovalTold "
+    "RemoveReason ShadowBday StartdIpAddr VacateReason VacateReasonCode VacateReasonSubCode"
 )
 RECORDED: Final = _HAPPENED | _HOLD
 #: What a submission cannot set. A job may be submitted on hold, with the reason.

@@ -41,7 +41,7 @@ from roost.schedd.events import (
     RunRefused,
 )
 from roost.schedd.gangs import back_to_idle
-from roost.schedd.job_policy import raised_memory
+from roost.schedd.job_policy import raised_request
 from roost.schedd.job_transitions import On
 from roost.schedd.local import is_local
 from roost.schedd.match_macros import Unexpandable, expanded
@@ -70,7 +70,8 @@ _ORDERS_MAX: Final = 5
 _CLAIM_STAYS: Final = (VacateCode.JOB_POLICY, VacateCode.SYSTEM_POLICY, VacateCode.USER_VACATE_JOB)
 #: What a job's ad says of the start of its run.
 _OF_START: Final = (
-    "NumShadowStarts", "JobRunCount", "ShadowBday", "JobCurrentStartDate", "JobStartDate", "RemoteHost", "CellTask",
+    "NumShadowStarts", "JobRunCount", "ShadowBday", "JobCurrentStartDate", "JobStartDate", "InitialWaitDuration",
+    "RemoteHost", "CellTask",
 )  # fmt: skip
 
 
@@ -311,6 +312,8 @@ def start_run(work: Work, claim_table: ClaimTable, claim: HeldClaim, job: Job) -
     work.move(job, On.STARTED, taken=True)
     given = {} if claim.slot_ad is None else provisioned(job.ad, claim.slot_ad)
     now = int(work.now)
+    if job.ad.cell("jobstartdate") is MISSING:
+        work.set(job, JobStartDate=now, InitialWaitDuration=max(0, now - job.whole("qdate")))
     work.set(
         job,
         NumShadowStarts=number,
@@ -319,7 +322,6 @@ def start_run(work: Work, claim_table: ClaimTable, claim: HeldClaim, job: Job) -
         JobCurrentStartDate=now,
         JobCurrentStartExecutingDate=None,
         NumCkptsThisRun=None,
-        JobStartDate=job.whole("jobstartdate") or now,
         RemoteHost=claim.slot,
         CurrentHosts=1,
         CellTask=claim.task,
@@ -584,9 +586,10 @@ def _outcome(work: Work, claim_table: ClaimTable, job: Job, event: RunEnded) -> 
     match event.ending:
         case "exit":
             at_exit(work, claim_table.system_policy, job, event)
-        case "hold" if (memory_mb := raised_memory(job.ad, event.code, event.subcode, work.world)) is not None:
-            work.set(job, RequestMemory=memory_mb)
-            requeue(work, job, code=event.code, subcode=event.subcode, text=f"{event.text}; next with {memory_mb} MB")
+        case "hold" if (more := raised_request(job.ad, event.code, event.subcode, work.world)) is not None:
+            work.set(job, **{more.attribute: more.amount})
+            text = f"{event.text}; next with {more.attribute} = {more.amount} {more.unit}"
+            requeue(work, job, code=event.code, subcode=event.subcode, text=text)
         case "hold" if event.code == HoldCode.MISSED_DEFERRED_EXECUTION_TIME and has_crontab(job.ad):
             # It runs at its next time.
             requeue(work, job, code=VacateCode.JOB_NOT_STARTED, text=event.text)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from roost.classad import ClassAd, FixedWorld, Syntax, parse_expression
+from roost.classad.forms import parse_ad
 from roost.config import MemoryHost, load_text
 from roost.model.codes import HoldCode, VacateCode
 from roost.schedd.job_policy import (
@@ -19,7 +18,7 @@ from roost.schedd.job_policy import (
     SystemRule,
     Verdict,
     decide,
-    raised_memory,
+    raised_request,
 )
 from roost.schedd.job_policy_config import system_policy
 
@@ -236,17 +235,31 @@ def test_the_systems_policy_is_read_from_the_configuration() -> None:
 
 
 @pytest.mark.parametrize(
-    ("attributes", "code", "subcode", "raised"),
+    ("ad", "code", "subcode", "raised"),
     [
-        ({"RequestMemory": 10, "RetryRequestMemory": 20}, 21, 102, 20),
-        ({"RequestMemory": 20, "RetryRequestMemory": 20}, 21, 102, None),
-        ({"RequestMemory": 15, "RetryRequestMemory": "10, 20, 40"}, 34, 102, 20),
-        ({"RequestMemory": 15, "NextRequestMemory": 100, "MaxRequestMemory": 50}, 34, 102, 50),
-        ({"RequestMemory": 50, "NextRequestMemory": 100, "MaxRequestMemory": 50}, 34, 102, None),
-        ({"RequestMemory": 10, "RetryRequestMemory": 20}, 21, 104, None),
-        ({"RequestMemory": 10, "RetryRequestMemory": 20}, 12, 102, None),
-        ({"RequestMemory": 10}, 21, 102, None),
+        ("RequestMemory = 10; RetryRequestMemory = 20", 21, 102, 20),
+        ("RequestMemory = 20; RetryRequestMemory = 20", 21, 102, None),
+        ("RequestMemory = 15; RetryRequestMemory = { 10, 20, 40 }", 34, 102, 20),
+        ("RequestMemory = 20; RetryRequestMemory = { 10, 20, MY.RequestMemory * 2 }", 34, 102, 40),
+        ("RequestMemory = 40; RetryRequestMemory = { 10, 20, 40 }", 34, 102, None),
+        ('RequestMemory = 15; RetryRequestMemory = "10, 20, 40"', 34, 102, 20),
+        ("RequestMemory = 15; RetryRequestMemory = RequestMemory * 2", 34, 102, 30),
+        ("RequestMemory = 15; RetryRequestMemory = { 20, 40 }; MaxRequestMemory = 18", 34, 102, 18),
+        ("RequestMemory = 15; NextRequestMemory = RequestMemory + 5", 34, 102, 20),
+        ("RequestMemory = 15; NextRequestMemory = RequestMemory * 1.01", 34, 102, 16),
+        ("RequestMemory = 15; NextRequestMemory = 100; MaxRequestMemory = 50", 34, 102, 50),
+        ("RequestMemory = 50; NextRequestMemory = 100; MaxRequestMemory = 50", 34, 102, None),
+        ("RequestMemory = 15; NextRequestMemory = undefined; MaxRequestMemory = 50", 34, 102, None),
+        ("RequestMemory = 15; NextRequestMemory = 1e300", 34, 102, None),
+        ("RequestMemory = 15; MaxRequestMemory = 50", 34, 102, 50),
+        ("RequestMemory = 50; MaxRequestMemory = 50", 34, 102, None),
+        ("RequestMemory = 10; RetryRequestMemory = 20", 21, 104, None),
+        ("RequestDisk = 10; RetryRequestDisk = 20", 21, 104, 20),
+        ("RequestMemory = 10; RetryRequestMemory = 20", 12, 102, None),
+        ("RequestMemory = 10", 21, 102, None),
     ],
 )
-def test_more_memory_instead_of_a_hold(attributes: dict[str, Any], code: int, subcode: int, raised: int | None) -> None:
-    assert raised_memory(ClassAd(attributes), code, subcode, FixedWorld(instant=NOW)) == raised
+def test_more_memory_or_disk_instead_of_a_hold(ad: str, code: int, subcode: int, raised: int | None) -> None:
+    found = raised_request(parse_ad(f"[{ad}]"), code, subcode, FixedWorld(instant=NOW))
+    assert (found and found.amount) == raised
+    assert found is None or found.attribute == {102: "RequestMemory", 104: "RequestDisk"}[subcode]

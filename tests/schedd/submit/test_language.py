@@ -427,3 +427,73 @@ def test_versions_of_the_runtime_of_gpus_are_numbers_of_thousands(written: str, 
     text = f"executable = /bin/sleep\nrequest_gpus = 1\ngpus_minimum_runtime = {written}\nqueue\n"
     (ad,) = submitted(text).clusters[0].ads()
     assert (ad["GPUsMinRuntime"], str(ad["RequireGPUs"])) == (number, "MaxSupportedVersion >= GPUsMinRuntime")
+
+
+# -- retries with more memory and disk ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("request_memory = 1GB, 2G, 8 gb", {"RequestMemory": "1024", "RetryRequestMemory": "{ 2048,8192 }"}),
+        ("request_memory = 1GB, 2G\nretry_request_memory_max = 1.5 GB",
+         {"RequestMemory": "1024", "RetryRequestMemory": "{ 2048 }", "MaxRequestMemory": "1536"}),
+        ("retry_request_memory = 4GB", {"RetryRequestMemory": "4096"}),
+        ("retry_request_memory = 2G, 8 gb", {"RetryRequestMemory": "{ 2048,8192 }"}),
+        ("retry_request_memory = RequestMemory*2", {"RetryRequestMemory": "RequestMemory * 2"}),
+        ("retry_request_memory_increase = 500 MB", {"NextRequestMemory": "RequestMemory + 500"}),
+        ("retry_request_memory_increase = 500", {"NextRequestMemory": "RequestMemory + 500"}),
+        ("retry_request_memory_increase = 250 * 2", {"NextRequestMemory": "RequestMemory + 500"}),
+        ("retry_request_memory_increase = RequestMemory*2\nretry_request_memory_max = 10 G",
+         {"NextRequestMemory": "RequestMemory * 2", "MaxRequestMemory": "10240"}),
+        ("retry_request_memory_max = 2GB", {"MaxRequestMemory": "2048"}),
+        ("request_disk = 1GB, 2G", {"RequestDisk": "1048576", "RetryRequestDisk": "{ 2097152 }"}),
+        ("request_disk = 1GB\nretry_request_disk = 2G", {"RequestDisk": "1048576", "RetryRequestDisk": "2097152"}),
+        ("retry_request_disk_increase = 1 MB", {"NextRequestDisk": "RequestDisk + 1024"}),
+        ("request_memory = max({1, 2})", {"RequestMemory": "max({ 1,2 })"}),
+    ],
+)  # fmt: skip
+def test_what_to_ask_for_when_it_was_too_little(text: str, wanted: dict[str, str]) -> None:
+    found = submitted(f"executable = /bin/sleep\n{text}\nqueue\n")
+    assert not found.findings
+    (ad,) = found.clusters[0].ads()
+    names = (f"{kind}Request{what}" for kind in ("Retry", "Next", "Max") for what in ("Memory", "Disk"))
+    said = {name: str(ad[name]) for name in (*wanted, *names) if name in ad}
+    assert said == wanted
+
+
+def test_the_retries_of_each_job_are_its_own() -> None:
+    cluster = sleep("retry_request_memory = $(m)G\nqueue m in (1 2 3)\n")
+    assert [ad["RetryRequestMemory"] for ad in cluster.ads()] == [1024, 2048, 3072]
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "words"),
+    [
+        ("request_memory = 2G, 1G", "size", "larger than the one before"),
+        ("request_memory = 1G, 2Q", "size", "not a valid list of sizes"),
+        ("request_memory = 1G,,2G", "size", "not a valid list of sizes"),
+        ("request_memory = 1GB * 2", "size", "cannot be part of an expression"),
+        ("retry_request_memory = 2G, 2G", "size", "larger than the one before"),
+        ("retry_request_memory = 2G, *", "size", "cannot be part"),
+        ("retry_request_memory_increase = *", "expression", ""),
+        ("retry_request_memory_increase = -5", "size", "neither a size above 0"),
+        ("retry_request_memory_increase = Foo", "size", "nor an expression of RequestMemory"),
+        ("retry_request_memory_max = 64", "suspicious", "never tried with more"),
+        ("request_memory = 1G\nretry_request_memory = 512 MB", "suspicious", "never tried with more"),
+        ("retry_request_memory = 1G\nretry_request_memory_increase = 5", "conflict", "is ignored"),
+        ("request_memory = 1G, 2G\nretry_request_memory = 4G", "conflict", "do not"),
+    ],
+)
+def test_wrong_retries_are_reported(text: str, code: str, words: str) -> None:
+    found = submitted(f"executable = /bin/sleep\n{text}\nqueue\n")
+    assert [one.code.removeprefix("submit-") for one in found.findings] == [code]
+    assert words in found.findings[0].message
+    remedy = found.findings[0].remedy or ""
+    assert "1024 * 1024" not in remedy + found.findings[0].message
+
+
+def test_a_container_without_a_program_runs_what_its_image_says() -> None:
+    found = submitted("universe = docker\ndocker_image = debian\nqueue\n")
+    (ad,) = found.clusters[0].ads()
+    assert (ad["Cmd"], ad["TransferExecutable"]) == ("", False)

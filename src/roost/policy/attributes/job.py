@@ -270,6 +270,7 @@ LIFE: tuple[Attribute, ...] = (
         source=STARTER_RFC,
     ),
     _row("JobStartDate", Kind.INTEGER, "When the job first started.", Unit.INSTANT, when=_STARTED),
+    _row("InitialWaitDuration", Kind.INTEGER, "Time from submission to the first start.", Unit.SECONDS, when=_STARTED),
     _row("JobCurrentStartDate", Kind.INTEGER, "When the current run began.", Unit.INSTANT, when=_STARTED),
     _row(
         "JobCurrentStartExecutingDate",
@@ -301,6 +302,7 @@ LIFE: tuple[Attribute, ...] = (
     _row("NumJobMatches", Kind.INTEGER, "Times the job was matched.", Unit.COUNT),
     _row("NumVacates", Kind.INTEGER, "Times the job was evicted.", Unit.COUNT),
     _row("NumHolds", Kind.INTEGER, "Times the job was held.", Unit.COUNT),
+    _row("NumHoldsByReason", Kind.AD, "Times the job was held, by the name of the hold's code.", when="after a hold"),
     _row("NumSystemHolds", Kind.INTEGER, "Times the job was held, but not by its user.", Unit.COUNT),
     _row("NumCkpts", Kind.INTEGER, "Times the state was saved.", Unit.COUNT),
     _row("NumCkptsThisRun", Kind.INTEGER, "Times the state was saved in the current run.", Unit.COUNT),

@@ -97,7 +97,8 @@ class Submission(Event):
 
     def lines(self) -> Iterator[str]:
         yield f"{self.WORDS} submitted from host: {self.host}"
-        if self.log_notes or self.user_notes:
+        # As in HTCondor: readers take notes of the user alone for those of the log.
+        if self.log_notes:
             yield NOTE + one_line(self.log_notes)
         if self.user_notes:
             yield NOTE + one_line(self.user_notes)

@@ -160,6 +160,7 @@ _OTHERS: Final = """
     priority prio rank preferences requirements request_cpus request_memory request_disk request_gpus require_gpus
     gpus_minimum_memory gpus_minimum_capability gpus_maximum_capability gpus_minimum_runtime
     retry_request_memory retry_request_memory_increase retry_request_memory_max
+    retry_request_disk retry_request_disk_increase retry_request_disk_max
     image_size disk_usage nice_user accounting_group accounting_group_user concurrency_limits concurrency_limits_expr
     should_transfer_files when_to_transfer_output transfer_executable transfer_input_files transfer_output_files
     transfer_checkpoint_files checkpoint_exit_code encrypt_input_files encrypt_output_files

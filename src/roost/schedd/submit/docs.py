@@ -64,14 +64,14 @@ checkpoint_destination | CheckpointDestination | A URL below which the state is 
 requirements | Requirements | Conditions that a machine must meet. Those for platform, requests and file transfer are added.
 rank, preferences | Rank | Machines with a higher value are preferred.
 request_cpus | RequestCpus | Cores; default 1.
-request_memory | RequestMemory | Memory, MB, or with `K`, `M`, `G`, `T`; default 128 MB.
-request_disk | RequestDisk | Scratch space, KB, or with `K`, `M`, `G`, `T`; default from the size of the input.
+request_memory | RequestMemory | Memory, MB, or with `K`, `M`, `G`, `T`; default 128 MB. A list of sizes (`1 GB, 2 GB, 8 GB`) asks for the first, and for the others as `retry_request_memory` does.
+request_disk | RequestDisk | Scratch space, KB, or with `K`, `M`, `G`, `T`; default from the size of the input. A list as with `request_memory`.
 request_gpus | RequestGPUs | Graphics processors.
 require_gpus | RequireGPUs | What each of them must be.
 gpus_minimum_memory, gpus_minimum_capability, gpus_maximum_capability, gpus_minimum_runtime | GPUsMinMemory, GPUsMinCapability, GPUsMaxCapability, GPUsMinRuntime | The same in numbers.
-retry_request_memory | RetryRequestMemory | What to ask for instead, one after another, when the job used more memory than it had.
-retry_request_memory_increase | NextRequestMemory | The same as an expression.
-retry_request_memory_max | MaxRequestMemory | The most to ask for.
+retry_request_memory, retry_request_disk | RetryRequestMemory, RetryRequestDisk | What to ask for instead when a machine stopped the job because it used more than it requested (codes 21 and 34 with subcode 102 for memory, 104 for disk): a size, sizes in rising order, or an expression such as `RequestMemory * 2`. The job is tried again with the next larger size; after the last one it is put on hold.
+retry_request_memory_increase, retry_request_disk_increase | NextRequestMemory, NextRequestDisk | How much to add each time, such as `500 MB`, or the next request as an expression of RequestMemory. HTCondor does not have the command for disk.
+retry_request_memory_max, retry_request_disk_max | MaxRequestMemory, MaxRequestDisk | The most to ask for. Alone, it is what to ask for instead. HTCondor does not have the command for disk.
 image_size, disk_usage | ImageSize, DiskUsage | What the job is known to need; default: the size of its files.
 concurrency_limits | ConcurrencyLimits | Names of limits, or `name:amount`.
 concurrency_limits_expr | ConcurrencyLimits | The same as an expression.

@@ -137,7 +137,10 @@ def executable(job: Job) -> None:
     path = job.fact(executable_of)
     if path is not None:
         job.put("Cmd", path)
-    if not job.fact(transfers_executable):
+    elif job.fact(container_of) is not None:
+        # The image says what it runs.
+        job.put("Cmd", "")
+    if path is None or not job.fact(transfers_executable):
         job.put("TransferExecutable", False)
 
 

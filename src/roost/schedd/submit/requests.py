@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from itertools import pairwise
 from typing import Final
 
 from roost.base.records import dataclass
@@ -12,6 +13,9 @@ from roost.schedd.submit.diagnostics import SubmitCode
 from roost.schedd.submit.job import Job
 
 _SIZE: Final = re.compile(r"([+-]?(?:\d+\.?\d*|\.\d+))\s*(?:([KMGT])B?)?\Z", re.IGNORECASE)
+_LIKE_A_SIZE: Final = re.compile(r"[\d.+-]+\s*[A-Za-z]*\Z")
+#: A number with a unit within something else.
+_WITH_UNIT: Final = re.compile(r"(?<![\w.\"'])\d+\.?\d*\s*[KMGT]B?\b", re.IGNORECASE)
 _POWERS: Final = {"K": 1, "M": 2, "G": 3, "T": 4}
 _OWN: Final = frozenset(("cpus", "memory", "disk", "gpus"))
 #: What people write for one of them.
@@ -37,6 +41,8 @@ class Request:
     value: int | float | str | Expr | None
     #: Whether the user said it.
     given: bool
+    #: The sizes after the first one of a list: what to ask for when that was not enough.
+    following: tuple[int, ...] = ()
 
 
 def size_in(text: str, power: int) -> int | None:
@@ -50,27 +56,49 @@ def size_in(text: str, power: int) -> int | None:
     return math.ceil(number)
 
 
+def sizes_in(text: str, power: int) -> tuple[int, ...] | None:
+    """One size or several with commas between them, as `size_in`; None if a member is not a size."""
+    sizes = [size_in(member.strip(), power) for member in text.split(",")]
+    return None if None in sizes else tuple(size for size in sizes if size is not None)
+
+
+def rising(sizes: tuple[int, ...]) -> bool:
+    """Whether each size is above the one before it."""
+    return all(low < high for low, high in pairwise(sizes))
+
+
 def _sized(job: Job, command: str, attribute: str, default: str, power: int) -> Request:
     name = job.given(command, attribute)
     text = job.text(name) if name else default
     resource = attribute.removeprefix("Request")
     assert text is not None
-    value: int | str | Expr | None
-    if text.lower() == "undefined" or not text:
-        value = None
-    else:
-        value = size_in(text, power)
-        if value is None:
-            value = _expression(job, attribute, text, name or command)
-        if isinstance(value, int) and value < 0:
-            job.report(SubmitCode.SIZE, f"{name} = {text} is negative", name)
-    return Request(attribute=attribute, resource=resource, value=value, given=name is not None)
+    value: int | str | Expr | None = None
+    following: tuple[int, ...] = ()
+    if text and text.lower() != "undefined":
+        sizes = sizes_in(text, power)
+        if sizes is None:
+            value = size_expression(job, attribute, text, name or command, power)
+        else:
+            value, *rest = sizes
+            following = tuple(rest)
+            if value < 0:
+                job.report(SubmitCode.SIZE, f"{name} = {text} is negative", name)
+            elif not rising(sizes):
+                message = f"{name} = {text}: each size must be larger than the one before it"
+                job.report(SubmitCode.SIZE, message, name, remedy="Write the sizes in rising order.")
+    return Request(attribute=attribute, resource=resource, value=value, given=name is not None, following=following)
 
 
-def _expression(job: Job, attribute: str, text: str, name: str) -> Expr | None:
-    """The expression of a text; a wrong text that looks like a size is reported as one."""
-    if re.match(r"[\d.+-]+\s*[A-Za-z]+\Z", text):
-        job.report(SubmitCode.SIZE, f"{name} = {text} is not a valid size", name)
+def size_expression(job: Job, attribute: str, text: str, name: str, power: int) -> Expr | None:
+    """The expression of a text; a wrong text that looks like a size, or has one in it, is reported as one."""
+    if all(not member or _LIKE_A_SIZE.match(member) for member in map(str.strip, text.split(","))):
+        what = "a valid list of sizes" if "," in text else "a valid size"
+        job.report(SubmitCode.SIZE, f"{name} = {text} is not {what}", name)
+        return None
+    if _WITH_UNIT.search(text):
+        unit, example = ("MB", "2048 for 2 GB") if power > 1 else ("KB", "2097152 for 2 GB")
+        message = f"{name} = {text}: a size with a unit cannot be part of an expression"
+        job.report(SubmitCode.SIZE, message, name, remedy=f"Write the number in {unit}, such as {example}.")
         return None
     return job.parsed(attribute, text, name)
 
@@ -175,32 +203,6 @@ def _property_of_gpus(job: Job, command: str, text: str) -> int | float | None:
         return int(version[1]) * 1000 + int(version[2] or 0) * 10
     value = size_in(text, 2) if command == "gpus_minimum_memory" else job.computed(text)
     return value if isinstance(value, int | float) else None
-
-
-def retries_with_more_memory(job: Job) -> None:
-    """What to ask for when the job was got rid of for its use of memory."""
-    steps = job.text("retry_request_memory")
-    if steps is not None:
-        sizes = [size_in(word.strip(), 2) for word in steps.split(",")]
-        if None in sizes:
-            job.report(
-                SubmitCode.SIZE, f"retry_request_memory = {steps} is not a valid list of sizes", "retry_request_memory"
-            )
-        else:
-            numbers = [size for size in sizes if size is not None]
-            job.put("RetryRequestMemory", numbers[0] if len(numbers) == 1 else ",".join(map(str, numbers)))
-    following = job.text("retry_request_memory_increase")
-    if following is not None:
-        job.put_expression("NextRequestMemory", following, "retry_request_memory_increase")
-    limit = job.text("retry_request_memory_max")
-    if limit is not None:
-        size = size_in(limit, 2)
-        if size is None:
-            job.report(
-                SubmitCode.SIZE, f"retry_request_memory_max = {limit} is not a valid size", "retry_request_memory_max"
-            )
-        else:
-            job.put("MaxRequestMemory", size)
 
 
 def literal(value: object) -> float | None:

@@ -15,7 +15,7 @@ from roost.base.records import dataclass
 from roost.classad import UNDEFINED
 from roost.classad.ad import Cell
 from roost.schedd.owned import NOT_DESCRIBED, ZERO_SECONDS, ZEROES
-from roost.schedd.submit import ending, files, matching, program, requests
+from roost.schedd.submit import ending, files, matching, program, requests, retries
 from roost.schedd.submit.commands import SIMPLE, Command, Kind
 from roost.schedd.submit.diagnostics import SubmitCode
 from roost.schedd.submit.job import Job, unquoted
@@ -158,7 +158,11 @@ SECTIONS: Final[tuple[Section, ...]] = (
         "RequestCpus RequestMemory RequestDisk RequestGPUs RequireGPUs GPUsMinCapability GPUsMaxCapability "
         "GPUsMinMemory GPUsMinRuntime",
     ),
-    _row("memory", requests.retries_with_more_memory, "RetryRequestMemory NextRequestMemory MaxRequestMemory"),
+    _row(
+        "retries with more",
+        retries.retries_with_more,
+        "RetryRequestMemory NextRequestMemory MaxRequestMemory RetryRequestDisk NextRequestDisk MaxRequestDisk",
+    ),
     *map(_simple_section, SIMPLE),
     _row("rank", matching.rank, steady=True),
     _row("requirements", matching.requirements, steady=True),
