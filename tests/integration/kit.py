@@ -82,6 +82,7 @@ class Pool:
             f"POLLING_INTERVAL = 1\nUPDATE_INTERVAL = 5\n"
             f"STARTER_UPDATE_INTERVAL = 1\nSTARTER_INITIAL_UPDATE_INTERVAL = 1\n"
             f"PERIODIC_EXPR_INTERVAL = 1\nRUNBENCHMARKS = False\nNUM_CPUS = {cpus}\n"
+            f"NEGOTIATOR_CYCLE_DELAY = 1\nNEGOTIATOR_MIN_INTERVAL = 1\n"
             f"JOB_INHERITS_STARTER_ENVIRONMENT = ROOST_TEST_POOL\n"
             f"{config}\n"
         )

@@ -17,14 +17,12 @@ SLEEP = "executable = /bin/sleep\narguments = 600\n"
 WITHOUT = "job_lease_duration = 0\n"
 
 
-def _running(start: Callable[..., Pool]) -> tuple[Pool, str, str]:
+def _running(start: Callable[..., Pool], name: str) -> tuple[Pool, str, str]:
     """A pool, a job without a lease, and one with the default of 40 minutes; both run."""
-    pool = start(CONFIG)
+    pool = start(CONFIG, name=name)
     without, leased = (f"{pool.submit(f'{SLEEP}{lease}queue')}.0" for lease in (WITHOUT, ""))
-    for name in (without, leased):
-        pool.seen(name, JobStatus=2)
-    # Both sides have heard of each other since the jobs began.
-    time.sleep(1)
+    for job in (without, leased):
+        pool.seen(job, JobStatus=2)
     return pool, without, leased
 
 
@@ -34,32 +32,26 @@ def _claimed(pool: Pool) -> set[str]:
     return {slot["JobId"] for slot in slots if (slot["State"], slot["Activity"]) == ("Claimed", "Busy")}
 
 
-def test_a_machine_gives_up_the_claim_of_a_silent_queue(start: Callable[..., Pool]) -> None:
-    """A lease decides instead where there is one."""
-    pool, without, leased = _running(start)
-    queue = pool.pid("schedd")
+def test_machine_and_queue_give_up_the_claim_of_a_silent_other_side(start: Callable[..., Pool]) -> None:
+    """In one pool the queue falls silent, in another at the same time the machine. A lease decides if there is one."""
+    deaf, without, leased = _running(start, "deaf")
+    dark, dark_without, dark_leased = _running(start, "dark")
+    # Both sides have heard of each other since the jobs began.
+    time.sleep(1)
+    queue, machine = deaf.pid("schedd"), dark.pid("node")
     os.kill(queue, signal.SIGSTOP)
+    os.kill(machine, signal.SIGSTOP)
     began = time.monotonic()
     try:
         time.sleep(LASTS_S - 11)
-        assert _claimed(pool) == {without, leased}
-        eventually(lambda: without not in _claimed(pool), "the end of the claim without a lease")
+        assert _claimed(deaf) == {without, leased}
+        assert [dark.job(name)["JobStatus"] for name in (dark_without, dark_leased)] == [2, 2]
+        eventually(lambda: without not in _claimed(deaf), "the end of the claim without a lease")
         assert time.monotonic() - began > LASTS_S - 11
+        dark.seen(dark_without, JobStatus=1)
         time.sleep(3)
-        assert _claimed(pool) == {leased}
+        assert _claimed(deaf) == {leased}
+        assert dark.job(dark_leased)["JobStatus"] == 2
     finally:
         os.kill(queue, signal.SIGCONT)
-
-
-def test_a_queue_gives_up_the_claim_of_a_silent_machine(start: Callable[..., Pool]) -> None:
-    pool, without, leased = _running(start)
-    machine = pool.pid("node")
-    os.kill(machine, signal.SIGSTOP)
-    try:
-        time.sleep(LASTS_S - 11)
-        assert [pool.job(name)["JobStatus"] for name in (without, leased)] == [2, 2]
-        pool.seen(without, JobStatus=1)
-        time.sleep(3)
-        assert pool.job(leased)["JobStatus"] == 2
-    finally:
         os.kill(machine, signal.SIGCONT)

@@ -134,7 +134,7 @@ def test_what_was_confirmed_survives_kills_of_the_queue(start: Callable[..., Poo
     place = department(tmp_path / "cell")
     pool("cell", "import", str(place))
     confirmed = "4,[@new=8],[@gpu=8]"
-    for number in range(10, 18):
+    for number in range(10, 15):
         slots(place, number)
         command = [sys.executable, "-m", "roost.cli", "cell", "apply", "--home", str(pool.home), str(place)]
         applying = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=os.environ)

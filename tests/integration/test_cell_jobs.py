@@ -46,6 +46,7 @@ def cell(
             "complex_values        NONE", f"complex_values        {glob}"
         )
     files["cqueues/all.q"] = queue_text(slots=str(slots), **queue)
+    files["schedconf"] = files["schedconf"].replace("0:0:15", "0:0:1")
     for name, text in files.items():
         (place / name).parent.mkdir(parents=True, exist_ok=True)
         (place / name).write_text(text)

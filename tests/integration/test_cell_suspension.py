@@ -171,8 +171,6 @@ def test_thresholds_suspend_one_job_after_the_other(start: Callable[..., Pool], 
         pool, place, complexes="pressure pressure DOUBLE >= NO NO 0 0",
         suspend_thresholds="pressure=5", suspend_interval="0:0:4", nsuspend="1",
     )  # fmt: skip
-    scheduler = (place / "schedconf").read_text()
-    apply(pool, place, schedconf=scheduler.replace("0:0:15", "0:0:1"))
     old = Job(pool, tmp_path, "old").started()
     time.sleep(1.1)
     young = Job(pool, tmp_path, "young").started()

@@ -58,7 +58,7 @@ def left(pool: Pool) -> None:
 
 def test_on_a_desktop_jobs_give_way_to_the_owner_and_come_back(start: Start) -> None:
     # Where the owner goes away again there is no hurry.
-    stays = "MaxSuspendTime = (OwnerStays =?= True ? 14 : 3600)\n"
+    stays = "MaxSuspendTime = (OwnerStays =?= True ? 4 : 3600)\n"
     pool = start(f"use POLICY : Desktop\n{stays}MachineMaxVacateTime = 60\n", cpus=1)
     cluster = pool.submit("", SCRIPT)
     job = f"{cluster}.0"
@@ -83,7 +83,8 @@ def test_on_a_desktop_jobs_give_way_to_the_owner_and_come_back(start: Start) -> 
     assert kinds == ["000", "001", "010", "011", "010", "004", "001", "005"]
     ad = pool.job(job)
     assert (ad["TotalSuspensions"], ad["NumVacates"]) == (2, 1)
-    assert ad["CumulativeSuspensionTime"] >= 20
+    # CONTINUE wants it to stand still for more than 10 s, and then the owner stayed for 4.
+    assert ad["CumulativeSuspensionTime"] >= 14
 
 
 def test_jobs_of_the_test_user_start_whatever_the_owner_does(start: Start) -> None:
