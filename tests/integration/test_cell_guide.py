@@ -77,7 +77,7 @@ def test_the_sessions_of_the_guide_print_what_it_shows(start: Callable[..., Pool
 
     gate = pool.work / "gate"
     script = desk.script("simulate.sh", f"while [ ! -e {gate} ]; do sleep 0.05; done")
-    words, output = shown("qsub")
+    words, output = shown("qsub -N simulation")
     printed = desk("qsub", *words).out
     job = int(re.findall(r"\d+", printed)[0])
     assert plain(printed, pool, job) == output
