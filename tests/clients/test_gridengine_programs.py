@@ -14,7 +14,7 @@ import pytest
 
 from tests.clients.kit import ALL, tried
 from tests.integration.kit import Pool, running
-from tests.integration.test_cell_jobs import PARTITIONABLE, cell
+from tests.integration.test_cell_jobs import PARTITIONABLE, cell, queue_text
 
 if sys.platform != "linux":
     pytest.skip("jobs run on Linux only", allow_module_level=True)
@@ -24,9 +24,13 @@ pytestmark = pytest.mark.skipif(not ALL, reason="ROOST_TEST_CLIENTS is not set: 
 
 @pytest.fixture(scope="module")
 def pool(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pool]:
-    """A pool with a cell of four slots."""
+    """A pool with a cell of four slots and a second queue of one."""
     place = tmp_path_factory.mktemp("clients")
     with running(place, PARTITIONABLE, cpus=4) as pool:
+        # toil asks for virtual memory, of which a machine with other sensors says nothing.
+        pool.sense(load_values={"virtual_free": "16G"})
+        (place / "cell/cqueues").mkdir(parents=True)
+        (place / "cell/cqueues/short.q").write_text(queue_text("short.q", slots="1"))
         cell(pool, place / "cell", slots=4)
         yield pool
 
@@ -67,3 +71,19 @@ def test_pysge_maps_a_function_over_an_array_job(pool: Pool) -> None:
 
 def test_qsubwt_waits_for_jobs(pool: Pool) -> None:
     assert found(pool, "qsubwt==1.0.2", "gridengine_qsubwt") == {"status": 0, "written": "waited 1\n", "said": ""}
+
+
+def test_toil_runs_a_workflow_and_sees_a_job_fail(pool: Pool) -> None:
+    assert found(pool, "toil==9.0.0", "gridengine_toil") == {"answer": 5, "failed": 1}
+
+
+def test_qstats_tabulates_jobs_and_queues(pool: Pool) -> None:
+    assert found(pool, "qstats==0.3.1", "gridengine_qstats") == {
+        "over": [["good", "F", "failed", "1", "0", "all.q"], *(["bad", "F", "failed", "1", n, "all.q"] for n in "12")],
+        "now": [
+            *(["runs", "r", "running", "1", task, "all.q"] for task in "35"),
+            *(["waits", "hqw", "pending", "1", task, "short.q"] for task in "12"),
+        ],
+        "all": 7,
+        "queues": [["all.q", "2", "2", "4"], ["short.q", "0", "1", "1"]],
+    }

@@ -96,6 +96,24 @@ def test_a_starter_method_is_executed_in_place_of_the_shell(start: Callable[...,
     eventually(lambda: row in pool("cell", "queues"), lambda: pool("cell", "queues"))
 
 
+def test_a_command_without_a_shell_is_found_by_the_path_of_its_job(start: Callable[..., Pool], tmp_path: Path) -> None:
+    pool = start()
+    cell(pool, tmp_path / "cell")
+    grid, tools, out = Desk(pool), tmp_path / "tools", pool.work / "out"
+    tools.mkdir()
+    for place in (tools, pool.work):
+        (place / "mine").write_text(f"#!/bin/sh\necho {place.name} $*\n")
+        (place / "mine").chmod(0o755)
+    direct = ("-b", "y", "-shell", "n", "-j", "y", "-cwd", "-o", str(out))
+    pool.wait(grid.qsub("-v", f"PATH={tools}:/usr/bin:/bin", *direct, "mine", "1", "2"))
+    assert out.read_text() == "tools 1 2\n"
+    # Without a directory in its name it is not looked for in the directory of the job.
+    lost = grid.qsub(*direct, "mine")
+    eventually(lambda: " Eqw " in grid("qstat").out, lambda: grid("qstat").out)
+    assert "mine': No such file or directory" in grid("qstat", "-j", str(lost)).out
+    pool("rm", str(lost))
+
+
 def test_a_script_says_by_its_status_that_it_is_tried_again_or_held(start: Callable[..., Pool], tmp_path: Path) -> None:
     pool = start()
     cell(pool, tmp_path / "cell")

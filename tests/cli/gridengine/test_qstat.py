@@ -206,6 +206,43 @@ def test_xml_has_running_and_waiting_jobs_in_different_parents(desk: Desk) -> No
     )
 
 
+def test_xml_tells_requests_and_what_a_priority_is_made_of(desk: Desk) -> None:
+    first = desk.qsub("-N", "first", "-h", "-t", "1-2", "-b", "y", "true")
+    wants = (
+        "-q",
+        "all.q@@allhosts,all.q",
+        "-soft",
+        "-q",
+        "all.q",
+        "-l",
+        "h_cpu=5",
+        "-hard",
+        "-l",
+        "h_rt=100,mem_free=1K",
+    )
+    job = desk.qsub("-N", "full", "-h", *wants, "-masterq", "all.q", "-pe", "make", "2-3", "-p", "-5", "-hold_jid",
+                    "first", "-b", "y", "true")  # fmt: skip
+    found = desk("qstat", "-xml", "-r", "-urg", "-pri").out.partition(f">{job}<")[2].partition("    </job_list>")[0]
+    tags = re.findall(r"<(JAT_ntix|JB_nppri|JB_nurg|JB_rrcontr|JB_wtcontr|JB_dlcontr|JB_priority|JB_name)>", found)
+    assert tags == [
+        "JAT_ntix", "JB_nppri", "JB_nurg", "JB_rrcontr", "JB_wtcontr", "JB_dlcontr", "JB_priority", "JB_name"
+    ]  # fmt: skip
+    assert "<JB_priority>-5</JB_priority>" in found
+    assert found.partition("</slots>\n")[2] == (
+        "      <full_job_name>full</full_job_name>\n"
+        '      <requested_pe name="make">2,3</requested_pe>\n'
+        '      <hard_request name="h_rt" resource_contribution="0.000000">100</hard_request>\n'
+        '      <hard_request name="mem_free" resource_contribution="0.000000">1K</hard_request>\n'
+        '      <soft_request name="h_cpu">5</soft_request>\n'
+        "      <hard_req_queue>all.q@@allhosts</hard_req_queue>\n      <hard_req_queue>all.q</hard_req_queue>\n"
+        "      <soft_req_queue>all.q</soft_req_queue>\n      <master_hard_req_queue>all.q</master_hard_req_queue>\n"
+        "      <predecessor_jobs_req>first</predecessor_jobs_req>\n"
+        f"      <predecessor_jobs>{first}</predecessor_jobs>\n"
+        "      <binding>NONE</binding>\n"
+    )
+    desk("qdel", str(first), str(job))
+
+
 def test_jobs_in_error_and_jobs_that_ended(desk: Desk) -> None:
     bad = desk.qsub("-N", "bado", "-o", "/nosuch/dir/x", "-b", "y", "true")
     eventually(lambda: " Eqw " in desk("qstat").out, lambda: desk("qstat").out)

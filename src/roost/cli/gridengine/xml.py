@@ -16,6 +16,7 @@ from roost.cli.gridengine.tables import (
     slots_in,
     tickets_of,
 )
+from roost.explain.cell_tasks import Task, slots_asked
 from roost.model import cell_requests as cell
 
 if TYPE_CHECKING:
@@ -57,8 +58,7 @@ def _job(listed: Listed, look: Look, depth: int, instance: str, place: str, role
     values: list[tuple[str, object]] = [
         ("JB_job_number", task.job), ("JAT_prio", f"{listed.priority.priority:.5f}"),
     ]  # fmt: skip
-    if look.ext:
-        values.append(("JAT_ntix", f"{listed.priority.ticket_share:.5f}"))
+    values += _priority(listed, look)
     values += [("JB_name", task.name), ("JB_owner", task.owner)]
     if look.ext:
         values += [("JB_project", listed.used.project), ("JB_department", listed.used.department)]
@@ -78,7 +78,48 @@ def _job(listed: Listed, look: Look, depth: int, instance: str, place: str, role
         values.append(("tasks", listed.numbers))
     yield f'{blanks}<job_list state="{"running" if task.runs else "zombie" if task.state == "z" else "pending"}">\n'
     yield from (element(name, value, depth + 1) for name, value in values)
+    if look.requests:
+        yield from _requests(task, f"{blanks}  ")
     yield f"{blanks}</job_list>\n"
+
+
+def _priority(listed: Listed, look: Look) -> Iterator[tuple[str, object]]:
+    """What a job's priority is made of."""
+    given = listed.priority
+    if look.pri or look.ext:
+        yield "JAT_ntix", f"{given.ticket_share:.5f}"
+    if look.pri:
+        yield "JB_nppri", f"{given.posix:.5f}"
+    if look.pri or look.urg:
+        yield "JB_nurg", f"{given.urgency_share:.5f}"
+    if look.urg:
+        yield "JB_rrcontr", f"{given.resources:.0f}"
+        yield "JB_wtcontr", f"{given.waiting:.0f}"
+        yield "JB_dlcontr", f"{given.deadline:.0f}"
+    if look.pri:
+        yield "JB_priority", listed.task.ad.get("JobPrio") or 0
+
+
+def _requests(task: Task, blanks: str) -> Iterator[str]:
+    """What a job asks for."""
+    found: list[tuple[str, str, object]] = [("full_job_name", "", task.name)]
+    ad = task.ad
+    if ad.get(cell.PARALLEL):
+        name = escape(str(ad[cell.PARALLEL]).partition(" ")[0])
+        found.append(("requested_pe", f' name="{name}"', cell.ranges(slots_asked(ad))))
+        if task.runs and task.environment:
+            found.append(("granted_pe", f' name="{escape(task.environment)}"', task.slots))
+    for tag, attribute, behind in (
+        ("hard_request", cell.RESOURCES, ' resource_contribution="0.000000"'),
+        ("soft_request", cell.SOFT_RESOURCES, ""),
+    ):
+        for word in filter(None, str(ad.get(attribute) or "").split(",")):
+            name, _, wanted = word.partition("=")
+            found.append((tag, f' name="{escape(name)}"{behind}', wanted))
+    for tag, attribute in _LISTS:
+        found += [(tag, "", word) for word in str(ad.get(attribute) or "").split(",") if word]
+    for tag, attributes, value in (*found, ("binding", "", "NONE")):
+        yield f"{blanks}<{tag}{attributes}>{escape(str(value))}</{tag}>\n"
 
 
 def _usage(listed: Listed, *, known: bool) -> Iterator[tuple[str, object]]:
@@ -94,6 +135,15 @@ def _usage(listed: Listed, *, known: bool) -> Iterator[tuple[str, object]]:
     yield "ftickets", f"{given.functional:.0f}"
     yield "stickets", f"{given.share:.0f}"
     yield "JAT_share", f"{used.share:.5f}"
+
+
+#: The elements of lists that a job asks for.
+_LISTS: Final = (
+    ("hard_req_queue", cell.QUEUES), ("soft_req_queue", cell.SOFT_QUEUES),
+    ("master_hard_req_queue", cell.MASTER_QUEUES), ("predecessor_jobs_req", cell.PREDECESSORS_ASKED),
+    ("predecessor_jobs", cell.PREDECESSORS), ("ad_predecessor_jobs_req", cell.ARRAY_PREDECESSORS_ASKED),
+    ("ad_predecessor_jobs", cell.ARRAY_PREDECESSORS),
+)  # fmt: skip
 
 
 def plain(running: Iterable[Listed], others: Iterable[Listed], look: Look) -> str:

@@ -63,11 +63,16 @@ def interaction_of(ad: ClassAd) -> Interaction | None:
 
 
 def cell_program(
-    ad: ClassAd, sandbox: Path, directory: Path, context: QueueContext | None, login_shell: str = ""
+    ad: ClassAd,
+    sandbox: Path,
+    directory: Path,
+    context: QueueContext | None,
+    login_shell: str = "",
+    search: str = os.defpath,
 ) -> Start:
     """What is executed for a job of `qsub` in a queue instance; the login shell is that of its user, "" for none.
 
-    Raises CommandLineError.
+    `search` is the job's PATH, where a command is looked for that no shell looks for. Raises CommandLineError.
     """
     given, command, words = ad.cell(fold(SHELL)), str(ad.cell("cmd")), arguments_of(ad)
     queue, interaction = context or _NO_QUEUE, interaction_of(ad)
@@ -90,9 +95,18 @@ def cell_program(
             return Start(Path(interpreter[0]), (*interpreter, str(path), *words))
         return Start(Path(shell), (name, str(path), *words))
     if ad.cell(fold(DIRECT)) is True:
-        found = shutil.which(command, path=os.defpath) if "/" not in command else None
-        return Start(directory / (found or command), (command, *words))
+        return Start(_searched(command, directory, search), (command, *words))
     return Start(Path(shell), (name, "-c", " ".join((command, *words))))
+
+
+def _searched(command: str, directory: Path, search: str) -> Path:
+    """The file of a command, as execvp finds it; one without a directory in its name is not looked for in the job's."""
+    if "/" in command:
+        return directory / command
+    places = [directory / place for place in search.split(":")]
+    found = shutil.which(command, path=":".join(map(str, places)))
+    # A missing command is reported with the last place where it was looked for.
+    return Path(found) if found else places[-1] / command
 
 
 def _by_method(queue: QueueContext, script: Path | None, command: str, words: tuple[str, ...]) -> Start:

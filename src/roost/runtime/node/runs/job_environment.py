@@ -153,7 +153,10 @@ def _any(name: str, patterns: list[str]) -> bool:
 
 
 def job_program(job_ad: ClassAd, place: JobPlace) -> Program:
-    """What is executed. Raises CommandLineError if the job's arguments cannot be read, ValueError if it has no Cmd."""
+    """What is executed.
+
+    Raises CommandLineError if the job's arguments or environment cannot be read, ValueError if it has no Cmd.
+    """
     command = job_ad.cell("cmd")
     if not isinstance(command, str) or not command:
         raise ValueError("the job's ad has no Cmd; a submit file says it as 'executable'")
@@ -161,7 +164,8 @@ def job_program(job_ad: ClassAd, place: JobPlace) -> Program:
     instead: Path | None = None
     if is_cell_job(job_ad):
         login_shell = (place.account or own_account()).shell
-        path, arguments, instead = cell_program(job_ad, place.sandbox, iwd, place.context, login_shell)
+        search = job_environment(job_ad, place)["PATH"]
+        path, arguments, instead = cell_program(job_ad, place.sandbox, iwd, place.context, login_shell, search)
     else:
         moved = program_name(job_ad) if place.moves_files else None
         path = place.sandbox / moved if moved is not None else iwd / command
