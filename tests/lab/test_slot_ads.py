@@ -26,6 +26,7 @@ REASONS = {
         "TotalMachineDrainingBadput", "TotalMachineDrainingUnclaimedTime", "LastDrainStartTime", "LastDrainStopTime",
     ),  # sums over all slots of a machine, which only defragmentation asks for: it adds them itself
     "measured": ("CpusUsage", "NumPids"),  # a run is measured for what some expression asks
+    "of the cell": ("CellHostLoads",),  # a scenario gives the loads of its cell's hosts to the run itself
     "of the message": ("UpdateSequenceNumber",),  # the simulated matchmaker looks at slots, which send nothing
 }  # fmt: skip
 

@@ -194,4 +194,9 @@ def added(desk: Desk) -> str:
 
 
 def shown(desk: Desk) -> list[str]:
-    return desk("qconf", "-scall").out.split()
+    from tests.cli.condor.kit import run
+
+    from roost.cli.gridengine.entry import main
+
+    # The queue may be on its way.
+    return run("qconf", "-scall", cwd=desk.pool.work, command=main, ROOST_HOME=str(desk.pool.home)).out.split()

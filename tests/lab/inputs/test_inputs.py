@@ -328,5 +328,7 @@ def test_a_policy_that_cannot_be_read_is_refused_with_its_places(tmp_path: Path)
 @pytest.mark.parametrize("line", ["cell_resources = lic=1", '+CellQueues = strcat("a", ".q")'])
 def test_jobs_that_ask_for_something_of_a_cell_are_refused(line: str) -> None:
     text = f"executable = a\n{line}\nqueue\n"
-    with pytest.raises(LabError, match=r"job.sub: Cell\w+ asks for something of a Grid Engine cell, which the lab"):
+    with pytest.raises(
+        LabError, match=r"job.sub: Cell\w+ asks for something of a Grid Engine cell, and the pool has none"
+    ):
         clusters_of(text, "job.sub")

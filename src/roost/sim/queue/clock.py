@@ -55,6 +55,8 @@ class QueueClock:
         #: Claim id to the machine, and when the last two signs of life would have been sent by the last look, epoch s:
         #: the last one may still be on its way.
         self._renewed: dict[str, tuple[str, float, float]] = {}
+        #: Claim id to its `alive_at` when the core last asked something of its machine.
+        self._alive_at: dict[str, float] = {}
         self.begin(queue.engine.now)
         if eager or queue.core.claim_table.settings.alives_missed_max < ALIVES_A_LEASE:
             self._be_eager()
@@ -161,6 +163,8 @@ class QueueClock:
         for claim in core.claim_table.claims.values():
             if claim.stage in _HELD and (sent_at := self._said_at(claim, now)) is not None:
                 claim.alive_at = sent_at
+                if claim.id in self._alive_at:
+                    self._alive_at[claim.id] = sent_at
                 before = self._renewed.get(claim.id)
                 if before is None or before[1] != sent_at:
                     self._renewed[claim.id] = claim.node, sent_at, -math.inf if before is None else before[1]
@@ -188,6 +192,7 @@ class QueueClock:
         for effect in step.effects:
             match effect:
                 case ef.AskForSlot() | ef.StartRun():
+                    self._remember(effect.claim_id, now)
                     self._unsettled[effect.claim_id] = None
                     self._at(self._grid(now + QUIET_S))
                 case ef.EndRun():
@@ -214,14 +219,37 @@ class QueueClock:
 
     def _said_at(self, claim: HeldClaim, now: float) -> float | None:
         """When the last sign of life of a claim that was not sent would have been, up to now; None for never."""
-        due, tick_s = claim.alive_at + claim.alive_s, self._every
+        return self._said(claim.alive_at, claim.alive_s, now)[0]
+
+    def _said(self, alive_at: float, alive_s: float, now: float) -> tuple[float | None, float]:
+        """The same of the last two since one was sent at `alive_at`; the one before is minus infinity for never."""
+        due, tick_s = alive_at + alive_s, self._every
         if due > now:
-            return None
+            return None, -math.inf
         first = self._start + math.ceil((due - self._start) / tick_s) * tick_s
         if first > now:
-            return None
-        step = math.ceil(claim.alive_s / tick_s) * tick_s
-        return first + math.floor((now - first) / step) * step
+            return None, -math.inf
+        step = math.ceil(alive_s / tick_s) * tick_s
+        last = first + math.floor((now - first) / step) * step
+        return last, last - step if last > first else -math.inf
+
+    def _remember(self, claim_id: str, now: float) -> None:
+        """What the core asks of a machine counts as a sign of life: keep those before it, while it is on its way."""
+        claims = self._queue.core.claim_table.claims
+        claim = claims.get(claim_id)
+        if claim is None:
+            return
+        old = self._alive_at.get(claim_id)
+        if old is not None and old != claim.alive_at:
+            sent_at, before = self._said(old, claim.alive_s, now)
+            if sent_at is not None:
+                known = self._renewed.get(claim_id)
+                if before == -math.inf and known is not None and known[1] != sent_at:
+                    before = known[1]
+                self._renewed[claim_id] = claim.node, sent_at, before
+        if len(self._alive_at) > 2 * len(claims) + 100:
+            self._alive_at = {name: at for name, at in self._alive_at.items() if name in claims}
+        self._alive_at[claim_id] = claim.alive_at
 
     def _arrives_at(self, node: str, sent_at: float) -> float:
         return sent_at + self._queue.bus.steady_delay(f"queue~{node}", sent_at)
