@@ -159,3 +159,12 @@ def test_a_job_runs_by_its_ad(one_place: Place) -> None:
 def test_a_job_of_qsub_decides_itself_how_many_threads_it_starts() -> None:
     found = job_environment(ClassAd({"Iwd": "/home/u", "CellJobName": "omp", "CellScript": "true\n"}), _place())
     assert not {*THREADS, "BATCH_SYSTEM"} & found.keys()
+
+
+def test_the_scratch_directory_is_put_into_arguments_and_environment() -> None:
+    ad = ClassAd(
+        {"Cmd": "/bin/echo", "Arguments": "a=$$(CondorScratchDir)/x 'b c'", "Environment": "D=$$(condorscratchdir)"}
+    )
+    where = _place()
+    assert job_program(ad, where).arguments[1:] == (f"a={BOX}/x", "b c")
+    assert job_environment(ad, where)["D"] == str(BOX)

@@ -2,8 +2,8 @@
 
 ``$$(Name)`` is the machine's attribute, ``$$(Name:default)`` has a text for when it is missing, ``$$([expression])`` is
 the value of an expression that sees the job as MY and the machine as TARGET, ``$$(DOLLARDOLLAR)`` is ``$$``. In the
-environment ``$$(CondorScratchDir)`` stays: only the machine knows what it means. Texts within expressions are looked at
-too; what stands in their place is parsed with them.
+arguments and the environment ``$$(CondorScratchDir)`` stays: only the machine knows what it means. Texts within
+expressions are looked at too; what stands in their place is parsed with them.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from roost.model.cell_requests import SCRIPT
 
 _OPENING: Final = "$$("
 #: Attributes in which the machine itself puts the name of the scratch directory.
-_ENVIRONMENT: Final = frozenset(("environment", "env"))
+_AT_MACHINE: Final = frozenset(("arguments", "args", "environment", "env"))
 _SCRATCH: Final = "condorscratchdir"
 #: Attributes that are looked at while jobs are matched, when there is no machine yet; and the text of a script.
 _NEVER: Final = frozenset(("requirements", "rank", fold(SCRIPT)))
@@ -82,8 +82,8 @@ class _Text:
         key = fold(name.strip())
         if key == "dollardollar":
             return "$$"
-        if key == _SCRATCH and fold(self.name) in _ENVIRONMENT:
-            return f"{_OPENING}{body})"
+        if key == _SCRATCH and fold(self.name) in _AT_MACHINE:
+            return f"{_OPENING}{name.strip()})"
         value = self.slot_ad.eval(name.strip(), self.job_ad, self.world)
         if key in ("", "requirements") or self.slot_ad.cell(key) is MISSING or value is UNDEFINED or value is ERROR:
             if colon:

@@ -42,8 +42,9 @@ def test_what_the_machine_does_not_say_is_named(text: str) -> None:
 
 def test_the_scratch_directory_is_left_to_the_machine() -> None:
     assert value("T=$$(CondorScratchDir)/t", "Environment") == "T=$$(CondorScratchDir)/t"
+    assert value("$$(condorscratchdir:x)/$$(Arch)", "Arguments") == "$$(condorscratchdir)/X86_64"
     with pytest.raises(Unexpandable):
-        value("$$(CondorScratchDir)")
+        value("$$(CondorScratchDir)", "Out")
 
 
 def test_expressions_are_replaced_and_those_of_matching_left() -> None:

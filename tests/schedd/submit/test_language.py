@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from roost.config import MemoryHost, Severity, load_text
 from roost.schedd.submit import CODES, MemorySubmitHost, SubmitCode, listing
+from roost.schedd.submit.foreign import REFUSED, WITHOUT_EFFECT
 from tests.schedd.submit.machine import arguments, machine, plan, sleep, submitted
 
 
@@ -497,3 +498,26 @@ def test_a_container_without_a_program_runs_what_its_image_says() -> None:
     found = submitted("universe = docker\ndocker_image = debian\nqueue\n")
     (ad,) = found.clusters[0].ads()
     assert (ad["Cmd"], ad["TransferExecutable"]) == ("", False)
+
+
+@pytest.mark.parametrize("name", sorted(REFUSED))
+def test_what_the_user_would_not_get_is_refused(name: str) -> None:
+    value = "false" if name.startswith("erase_") else "yes"
+    found = submitted(f"executable = /bin/sleep\n{name} = {value}\nqueue\n")
+    assert [(one.code, one.severity, one.span.line) for one in found.findings] == [
+        (SubmitCode.UNSUPPORTED, Severity.ERROR, 2)
+    ]
+    other = "true" if name.startswith("erase_") else "false"
+    assert not submitted(f"executable = /bin/sleep\n{name} = {other}\nqueue\n").errors
+
+
+@pytest.mark.parametrize("name", [*sorted(WITHOUT_EFFECT), "ec2_ami_id", "vm_memory", "batch_queue", "arc_rte"])
+def test_commands_without_effect_are_named_and_not_called_typos(name: str) -> None:
+    found = submitted(f"executable = /bin/sleep\n{name} = 1\nqueue\n")
+    assert [one.code for one in found.findings] == [SubmitCode.NO_EFFECT]
+
+
+def test_a_macro_may_have_the_name_of_a_command() -> None:
+    assert not submitted(
+        "executable = /bin/sleep\noutput_directory = o\noutput = $(output_directory)/x\nqueue\n"
+    ).findings

@@ -11,6 +11,7 @@ import pytest
 from roost.classad.forms import Form, format_ad
 from roost.config import Severity
 from roost.schedd.submit import SubmitCode
+from roost.schedd.submit.foreign import without_effect
 from tests.schedd.submit.machine import submitted
 
 RECORD: Final[dict[str, Any]] = json.loads(Path(__file__).with_name("recorded.json").read_text(encoding="utf-8"))
@@ -97,7 +98,7 @@ def attributes(text: str) -> tuple[list[dict[str, str]], bool, bool]:
             ads.append({name: text for name, _, text in lines if name and name not in OURS})
     # What nothing comes of here is said besides.
     warnings = [one for one in found.findings if one.severity is Severity.WARNING]
-    warned = any(one.code != SubmitCode.NO_EFFECT for one in warnings)
+    warned = any(one.code != SubmitCode.NO_EFFECT or without_effect((one.name or "").lower()) for one in warnings)
     return ads, bool(found.errors), warned
 
 

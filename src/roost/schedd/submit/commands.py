@@ -172,17 +172,6 @@ _OTHERS: Final = """
 """
 OTHERS: Final[tuple[str, ...]] = tuple(_OTHERS.split())
 
-_ELSEWHERE: Final = """
-    append_files buffer_files buffer_size buffer_block_size compress_files copy_to_spool cuda_version
-    log_xml
-    ec2_ami_id fetch_files file_remaps grid_resource jar_files java_vm_args job_machine_attrs_prefix
-    local_files machine_count node_count public_input_files remote_universe
-    scitokens_file stream_transfer tool_daemon_cmd tool_daemon_args transfer_queue use_oauth_services use_scitokens
-    use_x509userproxy vm_disk vm_memory vm_type want_name_tag x509userproxy
-"""
-#: Commands of HTCondor that mean nothing here.
-ELSEWHERE: Final[frozenset[str]] = frozenset(_ELSEWHERE.split())
-
 #: Every name, for finding what a misspelt one was meant to be.
 ALL: Final[frozenset[str]] = frozenset(OTHERS) | frozenset(row.name for row in SIMPLE)
 

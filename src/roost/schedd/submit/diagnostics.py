@@ -48,6 +48,7 @@ class SubmitCode(StrEnum):
     CONFLICT = "submit-conflict"
     SUSPICIOUS = "submit-suspicious"
     NO_EFFECT = "submit-no-effect"
+    UNSUPPORTED = "submit-unsupported"
 
 
 _E, _W = Severity.ERROR, Severity.WARNING
@@ -138,6 +139,11 @@ CODES: Final[dict[SubmitCode, CodeDoc]] = {
         _W,
         "The command is accepted and kept in the job's ad, but nothing in a Roost pool acts on it.",
         "Remove the line, or do without.",
+    ),
+    SubmitCode.UNSUPPORTED: CodeDoc(
+        _E,
+        "HTCondor has the command and Roost does not; without it the job would get something else than was asked for.",
+        "Remove the line, or use what the message names.",
     ),
 }
 

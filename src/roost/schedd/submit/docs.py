@@ -16,6 +16,7 @@ from typing import Final
 from roost.base.diagnostics import code_table
 from roost.schedd.submit.commands import ALL, SIMPLE
 from roost.schedd.submit.diagnostics import CODES
+from roost.schedd.submit.foreign import PREFIXES, REFUSED, WITHOUT_EFFECT
 from roost.schedd.submit.planning import SIZED_MAX, TRIED_MAX
 from roost.schedd.submit.queue_statement import ITEMS_MAX, JOBS_MAX
 from roost.schedd.submit.without_effect import COMMANDS
@@ -237,6 +238,30 @@ def commands_page() -> Iterator[str]:
         "transferred back, that directory is made.",
         110,
     )
+    yield from _foreign()
+
+
+def _foreign() -> Iterator[str]:
+    """Commands of HTCondor that Roost does not act on."""
+    yield from ("", "## Commands of HTCondor that are refused", "", "| Command | Why | Instead |", "|---|---|---|")
+    for name, (reason, instead) in sorted(REFUSED.items()):
+        yield f"| `{name}` | {reason} | {instead} |"
+    yield from (
+        "",
+        "## Commands of HTCondor without effect",
+        "",
+        "A warning names them.",
+        "",
+        "| Commands | Why |",
+        "|---|---|",
+    )
+    reasons: dict[str, list[str]] = {}
+    for name, reason in WITHOUT_EFFECT.items():
+        reasons.setdefault(reason, []).append(name)
+    for starts, reason in PREFIXES:
+        reasons.setdefault(reason, []).extend(f"{start}…" for start in starts)
+    for reason, names in reasons.items():
+        yield f"| {', '.join(f'`{name}`' for name in names)} | {reason} |"
 
 
 def errors_page() -> Iterator[str]:

@@ -18,11 +18,12 @@ from collections.abc import Iterator, Mapping
 from roost.base.records import dataclass, replace
 from roost.classad.ad import Cell
 from roost.classad.forms import Form, format_ad
-from roost.config import Code, Config, ConfigError, Diagnostic, Origin, Severity, Span
+from roost.config import Code, Config, ConfigError, Definition, Diagnostic, Origin, Severity, Span
 from roost.config.expressions import ExpressionProblem
 from roost.config.not_text import nature
+from roost.schedd.submit import foreign
 from roost.schedd.submit.batch import Batch, PlanHost
-from roost.schedd.submit.commands import ALL, ELSEWHERE
+from roost.schedd.submit.commands import ALL
 from roost.schedd.submit.diagnostics import Findings, SubmitCode
 from roost.schedd.submit.host import LanguageHost, SubmitHost
 from roost.schedd.submit.job import Defaults, Job
@@ -236,10 +237,10 @@ class _Reader:
             if key in used or key.startswith(("my.", *prefixes)):
                 continue
             definition = chain[-1]
+            if _is_foreign(definition, findings):
+                continue
             message, remedy = f"the line `{definition.name} = {definition.written}` has no effect", None
-            if key in ELSEWHERE:
-                remedy = "HTCondor knows this command, and Roost does not act on it: remove the line."
-            elif key in ALL:
+            if key in ALL:
                 remedy = "Another line overrides it, or a line that it needs is missing."
             findings.report(
                 SubmitCode.UNUSED,
@@ -317,6 +318,21 @@ class _Reader:
             text = self._knob(name.lstrip("+"))
             if text:
                 yield name.lstrip("+"), text
+
+
+def _is_foreign(definition: Definition, findings: Findings) -> bool:
+    """Whether a line is a command of HTCondor that Roost does not act on; it is refused or warned about."""
+    name, key = definition.name, definition.name.lower()
+    refused = foreign.refusal(key, definition.text)
+    if refused is not None:
+        message = f"{name} = {definition.written} is not supported: {refused[0]}"
+        findings.report(SubmitCode.UNSUPPORTED, message, definition.span, name=name, remedy=refused[1])
+        return True
+    reason = foreign.without_effect(key)
+    if reason is not None:
+        message = f"{name} = {definition.written} has no effect here: {reason}"
+        findings.report(SubmitCode.NO_EFFECT, message, definition.span, name=name, remedy="Remove the line.")
+    return reason is not None
 
 
 def _place(finding: Diagnostic, sources: list[str]) -> tuple[int, int, int]:

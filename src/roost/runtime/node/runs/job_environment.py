@@ -7,14 +7,16 @@ the last, the numbers of threads and BATCH_SYSTEM give way to what came earlier;
 
 With USER_JOB_WRAPPER the wrapper is the program, and the job's program with its arguments is what it is to execute.
 
-What this module does not do: expand ``$$(…)``; that is done with the matched machine's ad before a job is sent.
+``$$(CondorScratchDir)`` in arguments and environment is the scratch directory. What this module does not do: expand any
+other ``$$(…)``; that is done with the matched machine's ad before a job is sent.
 """
 
 from __future__ import annotations
 
 import fnmatch
 import os
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
@@ -36,6 +38,7 @@ JOB_AD: Final = ".job.ad"
 MACHINE_AD: Final = ".machine.ad"
 
 _NULL: Final = "/dev/null"
+_SCRATCH: Final = re.compile(r"\$\$\(CondorScratchDir\)", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,7 +97,8 @@ def job_environment(job_ad: ClassAd, place: JobPlace) -> dict[str, str]:
     if place.tmpdir is not None and environment["PATH"] == os.defpath:
         environment["PATH"] = cell_path(place.tmpdir, place.queue or {})
     environment.update(place.submitted or {})
-    environment.update(environment_of(job_ad))
+    asked = environment_of(job_ad)
+    environment.update(zip(asked, _with_scratch(asked.values(), place), strict=True))
     environment.update({name: str(max(1, place.cpus)) for name in threads if not environment.get(name)})
     environment.update(_said_environment(place, job_ad))
     return {name: value for name, value in environment.items() if name and "\0" not in name + value}
@@ -170,13 +174,18 @@ def job_program(job_ad: ClassAd, place: JobPlace) -> Program:
         moved = program_name(job_ad) if place.moves_files else None
         path = place.sandbox / moved if moved is not None else iwd / command
         # The program is told the name by which its user knows it.
-        arguments = (str(path), *arguments_of(job_ad))
+        arguments = (str(path), *_with_scratch(arguments_of(job_ad), place))
     source = instead or _input(job_ad, place, iwd)
     output, error = _outputs(job_ad, place, iwd)
     if place.wrapper is not None:
         path, arguments = place.wrapper, (str(place.wrapper), *arguments)
     directory = place.working_directory(job_ad)
     return Program(path=path, arguments=arguments, directory=directory, stdin=source, stdout=output, stderr=error)
+
+
+def _with_scratch(texts: Iterable[str], place: JobPlace) -> Iterator[str]:
+    scratch = str(place.sandbox)
+    return (_SCRATCH.sub(lambda _: scratch, text) if "$$(" in text else text for text in texts)
 
 
 def _input(job_ad: ClassAd, place: JobPlace, iwd: Path) -> Path | None:
