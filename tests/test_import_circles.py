@@ -42,7 +42,7 @@ STATED: Final[dict[Kind, dict[str, str]]] = {
     Kind.TYPES: {
         "compat: dags.*": "a node of a graph knows its DAG, and the DAG its nodes, as in the bindings",
         "compat: htcondor2.submit*": "the class of the bindings, and how it is filled",
-        "dag: ending node_jobs past rules run": "rules of a run, which are given the run",
+        "dag: ending node_jobs past rules run scripts": "rules of a run, which are given the run",
         "lab: replay.*": "parts of a pool, which are given the pool",
         "lab: scenario.*": "a scenario, and the description that one of its DAGs has",
         "negotiator: *": "a snapshot keeps the memory of its users; only the type is named",

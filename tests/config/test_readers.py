@@ -169,6 +169,8 @@ def test_a_row_without_effect_is_one_that_no_module_names() -> None:
     }
     # Where condor_fetchlog finds a log of that name.
     assert named.pop("STARTD_HISTORY") == ["cli.condor.fetchlog"]
+    # A command of submit descriptions has the same name.
+    assert named.pop("MOUNT_UNDER_SCRATCH") == ["schedd.submit.foreign"]
     assert {name: modules for name, modules in named.items() if modules} == {}
 
 

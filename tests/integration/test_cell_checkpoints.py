@@ -94,8 +94,10 @@ def test_commands_save_and_move_a_job_over_kills_of_the_daemons(site: Checkpoint
     assert "clean" not in site.log_words()
     site.grid("qdel", str(job))
     site.gone(job)
-    assert site.records(job) == ["24", "100"]
-    assert site.log_words()[-1] == "clean" and site.methods()[-1].split()[2:] == [str(job), "2"]
+    # An order to move that a killed daemon had begun may move the job twice.
+    assert [*dict.fromkeys(site.records(job))] == ["24", "100"]
+    eventually(lambda: site.log_words()[-1] == "clean", lambda: str(site.log_words()))
+    assert site.methods()[-1].split()[2:] == [str(job), "2"]
 
 
 def test_a_saved_job_of_the_kernel_is_started_by_its_command(site: CheckpointSite) -> None:
