@@ -143,18 +143,20 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     subprocess.run(["umount", "-l", str(place)], check=True)
 
 
+def _fill(disk: Path) -> None:
+    """Leave no room on a disk."""
+    # A buffer would be written once more when the file is closed, and fail there.
+    with (disk / "filler").open("wb", buffering=0) as file, contextlib.suppress(OSError):
+        while file.write(bytes(4096)):
+            pass
+
+
 def test_a_full_disk_stops_nothing_for_good(start: Start, small_disk: Path) -> None:
     pool = start(f"DATABASE_URL = sqlite:///{small_disk}/queue.sqlite\n")
     first = pool.submit("", "true")
     pool.wait(first)
     filler = small_disk / "filler"
-    with filler.open("wb") as file:
-        try:
-            while True:
-                file.write(b"x" * 65536)
-                file.flush()
-        except OSError:
-            pass
+    _fill(small_disk)
     asked = pool.try_("hold", "99.0")
     assert "not" in asked.stderr
     with subprocess.Popen(
@@ -172,9 +174,7 @@ def test_daemons_that_die_come_back_where_nothing_can_be_logged_and_no_job_could
 ) -> None:
     (small_disk / "execute").mkdir()
     pool = start(f"LOG = {small_disk}/log\nEXECUTE = {small_disk}/execute\n")
-    with (small_disk / "filler").open("wb", buffering=0) as file, contextlib.suppress(OSError):
-        while file.write(bytes(4096)):
-            pass
+    _fill(small_disk)
     master, nodes = pool.pid("master"), set()
     for _ in range(2):
         nodes.add(eventually(lambda: (pid := pool.kill("node")) not in nodes and pid))
@@ -188,9 +188,7 @@ def test_daemons_that_die_come_back_where_nothing_can_be_logged_and_no_job_could
 def test_a_log_on_a_full_disk_is_told_later_and_output_leaves_nothing_half_done(start: Start, small_disk: Path) -> None:
     pool = start()
     log, filler = small_disk / "log", small_disk / "filler"
-    with filler.open("wb", buffering=0) as file, contextlib.suppress(OSError):
-        while True:
-            file.write(b"x" * 4096)
+    _fill(small_disk)
     moved = f"log = {log}\nshould_transfer_files = YES\noutput = {small_disk}/out\n"
     cluster = pool.submit(moved, "head -c 100000 /dev/zero")
     ad = pool.seen(f"{cluster}.0", JobStatus=5)
@@ -260,12 +258,6 @@ def test_a_job_that_takes_more_room_than_its_slot_has_is_at_fault_itself(start: 
         cluster = pool.submit(moved, "head -c 20000000 /dev/zero > a || exit 7")
         pool.wait(cluster, status=1)
         assert pool.job(f"{cluster}.0")["ExitCode"] == 7
-
-
-def _fill(disk: Path) -> None:
-    with (disk / "filler").open("wb", buffering=0) as file, contextlib.suppress(OSError):
-        while file.write(bytes(4096)):
-            pass
 
 
 def test_a_machine_without_a_scratch_directory_takes_no_jobs_until_it_has_one(start: Start) -> None:

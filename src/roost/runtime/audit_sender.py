@@ -117,7 +117,8 @@ class AuditSender:
                 self._answered.clear()
                 await self._send(self._batch())
                 try:
-                    await asyncio.wait_for(self._answered.wait(), AGAIN_S)
+                    async with asyncio.timeout(AGAIN_S):
+                        await self._answered.wait()
                 except TimeoutError:
                     continue
 

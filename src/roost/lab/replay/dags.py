@@ -113,9 +113,8 @@ class ReplayFlow:
         if not self._stirred.is_set():
             until = self.process.due
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(
-                    self._stirred.wait(), None if until is None else max(0.0, until - self._pool.clock.now())
-                )
+                async with asyncio.timeout(None if until is None else until - self._pool.clock.now()):
+                    await self._stirred.wait()
         self._stirred.clear()
         await asyncio.sleep(LOOK_S)
 

@@ -114,7 +114,8 @@ class AuditKeeper:
         while True:
             if not self._pending:
                 with contextlib.suppress(TimeoutError):
-                    await asyncio.wait_for(self._wake.wait(), FORGET_EVERY_S)
+                    async with asyncio.timeout(FORGET_EVERY_S):
+                        await self._wake.wait()
                 self._wake.clear()
             batch = list(self._pending)
             try:

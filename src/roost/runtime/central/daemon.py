@@ -310,7 +310,8 @@ class CentralDaemon:
         while True:
             while (left := self.cycle_timer.due() - asyncio.get_running_loop().time()) > 0:
                 with contextlib.suppress(TimeoutError):
-                    await asyncio.wait_for(self._wanted.wait(), left)
+                    async with asyncio.timeout(left):
+                        await self._wanted.wait()
                 self._wanted.clear()
             await self._slots_heard()
             if asyncio.get_running_loop().time() - ended < QUIET_S:
@@ -349,7 +350,8 @@ class CentralDaemon:
         while self.bookings.awaits_slots(lambda name: self.table.get(SLOT, name)) and loop.time() < until:
             self._wanted.clear()
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._wanted.wait(), until - loop.time())
+                async with asyncio.timeout(until - loop.time()):
+                    await self._wanted.wait()
         self.bookings.await_no_slots()
 
     async def show_accounts(self) -> None:

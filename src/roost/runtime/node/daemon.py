@@ -337,7 +337,8 @@ class NodeDaemon:
             self._look_empty()
             await self._empty.wait()
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self.reports.all_taken(), 3)
+                async with asyncio.timeout(3):
+                    await self.reports.all_taken()
             self.ads.withdraw()
         elif self.nursery is not None:
             self.nursery.leave()
@@ -440,7 +441,8 @@ class NodeDaemon:
         self._poll_is_far = self.machine.interval_s > self.machine.plan.polling_s
         wait_s = min(self.machine.interval_s, AGAIN_S) if self.impediments.text else self.machine.interval_s
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(self._poll_now.wait(), self._to_grid_s(wait_s))
+            async with asyncio.timeout(self._to_grid_s(wait_s)):
+                await self._poll_now.wait()
 
     def _to_grid_s(self, interval_s: float) -> float:
         """Time to the next instant of a grid that began with the first poll."""

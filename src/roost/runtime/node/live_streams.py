@@ -77,7 +77,8 @@ class LiveStreams:
             if loop.time() >= until:
                 return pieces
             try:
-                await asyncio.wait_for(self._stirred.wait(), pause_s)
+                async with asyncio.timeout(pause_s):
+                    await self._stirred.wait()
                 pause_s = LOOK_S
             except TimeoutError:
                 pause_s = min(LOOK_S_MAX, 1.5 * pause_s)

@@ -90,7 +90,8 @@ class Outbox:
                 self.to_queue(schedd, m.ClaimsKnown(reply_to="", known=known, unknown=[], renew=True))
             self.leases_changed.clear()
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self.leases_changed.wait(), next_look_s(machine.slots))
+                async with asyncio.timeout(next_look_s(machine.slots)):
+                    await self.leases_changed.wait()
 
     async def sent(self) -> None:
         """Wait until nothing is left to send."""

@@ -281,7 +281,8 @@ class ScheddDaemon:
         if self.watch.damage:
             return
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(self._kept.reached(self._fed), ANSWER_ANYWAY_S)
+            async with asyncio.timeout(ANSWER_ANYWAY_S):
+                await self._kept.reached(self._fed)
 
     async def on_store(self, work: Callable[..., _T], *arguments: Any) -> _T:
         """Do something with the database in its thread. Raises StoreError."""
