@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, ClassVar, cast
 
 import pytest
 
-from roost.cli import story
-from roost.cli.pool import Pool
+from roost.cli.pool import Pool, Refused
 from roost.cli.terminal import CommandError
+from roost.runtime.asking.story import job_happenings, slot_happenings
 from roost.wire.requests import central, queue
 from roost.wire.requests.machine import Story
 
 
 class Stopped:
     """A pool whose central manager is stopped: it takes what is asked and never replies."""
+
+    error_class: ClassVar = CommandError
+    refused_class: ClassVar = Refused
+    warn = Pool.warn
 
     def __init__(self) -> None:
         self.contact = {"node": "here"}
@@ -36,9 +40,8 @@ def test_a_central_manager_that_is_stopped_is_waited_for_once_and_told_of_once(
 ) -> None:
     pool = Stopped()
     if what == "job":
-        assert story._job(cast(Pool, pool), "1.0")
+        assert job_happenings(cast(Pool, pool), "1.0")
     else:
-        args = cast(Any, type("Args", (), {"name": "slot1@here", "limit": 5}))
-        assert story._slot(cast(Pool, pool), args) == []
+        assert slot_happenings(cast(Pool, pool), "slot1@here", 5) == []
     assert capsys.readouterr().err.count("shown without the audit trail: no answer within 6 s") == 1
     assert pool.waits == [6.0]

@@ -1,6 +1,6 @@
 """``roost explain job ID``: why a job waits, or is held.
 
-This module asks the daemons and prints; the answer is `roost.explain.job`'s.
+`roost.runtime.asking.job` asks the daemons, and the answer is `roost.explain.job`'s; this module prints it.
 """
 
 from __future__ import annotations
@@ -8,38 +8,25 @@ from __future__ import annotations
 import argparse
 import textwrap
 import time
-from collections.abc import Mapping
 from typing import Final
 
-from roost.classad import ClassAd
 from roost.cli.happenings import clock
-from roost.cli.pool import Pool, Refused, counted, duration, print_json
-from roost.cli.story import job_ad
-from roost.cli.terminal import CommandError, Exit, say, width
+from roost.cli.pool import Pool, counted, duration, print_json
+from roost.cli.terminal import Exit, say, width
 from roost.explain import limits
-from roost.explain.job import JobAnswer, JobQuestion, PoolFacts, explain_job
+from roost.explain.job import JobAnswer, explain_job
 from roost.explain.remedies import RemedyKind
-from roost.explain.verdict import Group, Verdict, slots_to_trace
-from roost.model.audit import AuditRecord
+from roost.explain.verdict import Group, Verdict
 from roost.model.cycle_answers import JobInCell, JobInCycle
-from roost.model.job_standing import Claim, Standing
-from roost.policy.explain import Origin
-from roost.policy.explain.configured import configured_machine
+from roost.model.job_standing import Claim
+from roost.runtime.asking.job import job_question
 from roost.schedd.status import JobStatus
-from roost.wire.ads import ad_from
-from roost.wire.requests import central, queue
 
-#: Ads that are asked for at once.
-_ADS_AT_ONCE: Final = 500
-#: How long the matchmaker is waited for to look at a job, s.
-_NEW_S: Final = 2.0
 _STATUS: Final = {
     JobStatus.RUNNING: "runs",
     JobStatus.TRANSFERRING_OUTPUT: "runs (its output is under way)",
     JobStatus.SUSPENDED: "is suspended",
 }
-#: Status of a job to the kind of decision that led to it.
-_DECIDED: Final = {JobStatus.HELD: "hold", JobStatus.REMOVED: "removal"}
 #: Cause to what is said of a slot, and of several.
 _WORDS: Final = {
     "job-requirements": ("rejected by the job", "rejected by the job"),
@@ -66,86 +53,12 @@ _WORDS: Final = {
 
 def run(pool: Pool, args: argparse.Namespace) -> int:
     """Carry out ``explain job``."""
-    answer = explain_job(ask(pool, args.name))
+    answer = explain_job(job_question(pool, args.name))
     if args.json:
         print_json(answer.data())
     else:
         show(answer, pool.user)
     return Exit.OK if answer.is_well else Exit.NO
-
-
-# -- asking ------------------------------------------------------------------------------------------------------
-
-
-def ask(pool: Pool, name: str) -> JobQuestion:
-    """What the daemons know of a job. Raises CommandError."""
-    name, data = job_ad(pool, name)
-    ad = ad_from(data)
-    status = JobStatus(int(ad.get("JobStatus", JobStatus.IDLE)))
-    if status is not JobStatus.IDLE:
-        kind = _DECIDED.get(status)
-        if status is JobStatus.SUSPENDED:
-            return JobQuestion(name=name, ad=ad, slots=_slots(pool, [str(ad.get("RemoteHost", ""))]))
-        return JobQuestion(name=name, ad=ad, decided=() if kind is None else _decided(pool, name, kind))
-    standing, record = ask_daemons(pool, name)
-    if record is None:
-        return JobQuestion(name=name, ad=ad, standing=standing, pool=_facts(pool))
-    if isinstance(record, JobInCell):
-        # A run of a cell has no verdicts on slots.
-        return JobQuestion(name=name, ad=ad, standing=standing, record=record)
-    here = str(pool.contact.get("node"))
-    of_here = origins_here(pool)
-
-    def origins(slot: str) -> Mapping[str, Origin]:
-        return of_here if slot.partition("@")[2] == here else {}
-
-    slots = _slots(pool, slots_to_trace(record))
-    return JobQuestion(name=name, ad=ad, standing=standing, record=record, slots=slots, origins=origins)
-
-
-def ask_daemons(pool: Pool, name: str) -> tuple[Standing, JobInCycle | JobInCell | None]:
-    """What the queue and the matchmaker have of a job. One that is new is looked at within moments."""
-    until = time.monotonic() + _NEW_S
-    while True:
-        standing = pool.ask(queue.Autocluster(job=name))
-        record = pool.ask(
-            central.ExplainJob(schedd=standing.schedd, submitter=standing.submitter, autocluster=standing.autocluster)
-        )
-        if record is not None or standing.claim is not None or time.monotonic() > until:
-            return standing, record
-        time.sleep(0.1)
-
-
-def _facts(pool: Pool) -> PoolFacts:
-    has_slots = bool(pool.ask(central.Ads(kind="Machine", limit=1)))
-    return PoolFacts(has_slots=has_slots, cycles=pool.ask(central.Cycle()).cycles)
-
-
-def _slots(pool: Pool, names: list[str]) -> dict[str, ClassAd]:
-    """The ads of slots."""
-    found = {}
-    for first in range(0, len(names), _ADS_AT_ONCE):
-        for data in pool.ask(central.Ads(kind="Machine", names=tuple(names[first : first + _ADS_AT_ONCE]))):
-            found[str(data.get("Name", "?"))] = ad_from(data)
-    return found
-
-
-def _decided(pool: Pool, name: str, kind: str) -> list[AuditRecord]:
-    """The recorded decisions of a kind about a job, with their authors."""
-    try:
-        return pool.ask(central.AuditTrail(job=name, kinds=(kind,), limit=1)).records
-    except (Refused, CommandError):
-        return []
-
-
-def origins_here(pool: Pool) -> Mapping[str, Origin]:
-    """Where the policy of this machine was set."""
-    roots = pool.contact.get("roots")
-    config = pool.home.config(tuple(roots) if roots else None, "STARTD")
-    try:
-        return configured_machine(config).origins
-    except ValueError:
-        return {}
 
 
 # -- showing -----------------------------------------------------------------------------------------------------

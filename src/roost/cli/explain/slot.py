@@ -1,34 +1,24 @@
 """``roost explain slot NAME``: why a slot is in its state, and what would change it.
 
-This module asks the daemons and prints; the answer is `roost.explain.slot`'s. The ad is asked of the machine itself: it
-is as fresh as its last look at its sensors.
+`roost.runtime.asking.slot` asks the daemons, and the answer is `roost.explain.slot`'s; this module prints it.
 """
 
 from __future__ import annotations
 
 import argparse
 import textwrap
-import time
-from collections.abc import Iterator, Mapping
-from typing import Any, Final
+from collections.abc import Iterator
+from typing import Final
 
 from roost.cli.happenings import clock, lines
 from roost.cli.pool import Pool, duration, print_json
-from roost.cli.story import job_ad
-from roost.cli.terminal import CommandError, Exit, say, width
-from roost.explain.slot import Fetching, SlotAnswer, SlotQuestion, explain_slot
+from roost.cli.terminal import Exit, say, width
+from roost.explain.slot import Fetching, SlotAnswer, explain_slot
 from roost.model.cycle_answers import SlotInCycle
-from roost.model.slot_transition import SlotTransition
-from roost.policy.explain import Explanation, Origin
+from roost.policy.explain import Explanation
 from roost.policy.render import render_text
-from roost.wire.ads import ad_from
-from roost.wire.requests import central
-from roost.wire.requests import machine as requests
+from roost.runtime.asking.slot import slot_question
 
-#: How long a machine may take to answer before the pool's record of it is shown instead, s.
-_ANSWER_S: Final = 4.0
-#: Records of transitions that are asked for, to find the last one that says something.
-_RECORDS: Final = 8
 #: Why the negotiator offers a slot to no job.
 _OUT: Final = {
     "constraint": "takes no part in matchmaking",
@@ -50,81 +40,12 @@ _REQUESTS: Final = {
 
 def run(pool: Pool, args: argparse.Namespace) -> int:
     """Carry out ``explain slot``."""
-    answer = explain_slot(ask(pool, args.name, args.job))
+    answer = explain_slot(slot_question(pool, args.name, args.job))
     if args.json:
         print_json(answer.data())
     else:
         show(answer)
     return Exit.OK
-
-
-# -- asking ------------------------------------------------------------------------------------------------------
-
-
-def ask(pool: Pool, slot: str, for_job: str | None) -> SlotQuestion:
-    """What the daemons know of a slot. Raises CommandError."""
-    data, fresh = _slot_ad(pool, slot)
-    name, machine = str(data["Name"]), str(data.get("Machine", ""))
-    job = for_job or data.get("JobId")
-    target = None
-    try:
-        if job:
-            job, found = job_ad(pool, str(job))
-            target = ad_from(found)
-    except CommandError:
-        # The job that a slot runs may be one of another pool's queue.
-        if for_job:
-            raise
-    return SlotQuestion(
-        ad=ad_from(data),
-        fresh=fresh,
-        job=None if job is None else str(job),
-        target=target,
-        as_for_job=for_job is not None,
-        origins=_origins(pool, machine, name) if fresh else {},
-        records=_records(pool, machine, name) if fresh else (),
-        seen=_matchmaker(pool, name),
-        now=time.time(),
-    )
-
-
-def _slot_ad(pool: Pool, name: str) -> tuple[dict[str, Any], bool]:
-    """The ad of a slot, and whether its machine gave it itself. Raises CommandError."""
-    machine = name.rpartition("@")[2] if "@" in name else str(pool.contact["node"])
-    full = name if "@" in name else f"{name}@{machine}"
-    fresh, rows = True, []
-    try:
-        rows = pool.ask(requests.Ads(), machine=machine, within_s=_ANSWER_S)
-    except CommandError:
-        fresh, rows = False, pool.ask(central.Ads(kind="Machine"))
-    for row in rows:
-        if str(row.get("Name", "")).lower() == full.lower():
-            return row, fresh
-    raise CommandError(f"there is no slot {full}: `roost status` lists them")
-
-
-def _matchmaker(pool: Pool, name: str) -> SlotInCycle | None:
-    """What the matchmaker's last cycle made of the slot."""
-    try:
-        return pool.ask(central.ExplainSlot(slot=name))
-    except CommandError:
-        return None
-
-
-def _origins(pool: Pool, machine: str, name: str) -> Mapping[str, Origin]:
-    """Where the policy of a slot was set; nothing if its machine does not answer."""
-    try:
-        found = pool.ask(requests.Origins(slot=name), machine=machine)
-    except CommandError:
-        return {}
-    return {attribute: Origin(file=each.file, line=each.line, via=each.via) for attribute, each in found.items()}
-
-
-def _records(pool: Pool, machine: str, name: str) -> list[SlotTransition]:
-    try:
-        return pool.ask(requests.Story(slot=name, limit=_RECORDS), machine=machine)
-    except CommandError:
-        return []
 
 
 # -- showing -----------------------------------------------------------------------------------------------------

@@ -264,7 +264,7 @@ def _reasons(pool: Pool, tasks: Sequence[Task]) -> Iterator[str]:
 
 def _why(pool: Pool, job: str) -> Iterator[str]:
     """The sentences of the last scheduling run; of a job that is new, of the run that sees it."""
-    from roost.cli.explain.job import ask_daemons
+    from roost.runtime.asking.job import ask_daemons
 
     try:
         record = ask_daemons(pool, job)[1]
