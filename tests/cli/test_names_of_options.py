@@ -15,6 +15,7 @@ from roost.cli.parsing import commands_of, subparsers_of
 OPTIONS = {
     "--all": "",
     "--check": {"drain": "EXPR", "classad eval": ""},
+    "--condor-version": "X.Y.Z",
     "--config": "PATH",
     "--constraint": "EXPR",
     "--count": "N",

@@ -315,3 +315,35 @@ def test_slots_of_units_that_a_command_lists_are_not_judged(tmp_path: Path, caps
     path.write_text("MACHINE_RESOURCE_INVENTORY_gpu = /bin/false\nSLOT_TYPE_1 = gpu=1\n", encoding="utf-8")
     assert roost("check", "-c", str(path)) == 0
     assert "slots-" not in capsys.readouterr().out
+
+
+def test_diff_compares_values_and_not_lines(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "a").write_text("POLLING_INTERVAL = 5\nBASE = /a\nX = $(BASE)/x\nLOCAL_DIR = /a\nSTART =  A  &&  B\n")
+    (tmp_path / "b").write_text("X = /a/x\nLOCAL_DIR = /b\nSTART = A && B\nNEW = $(X)\n")
+    a, b = str(tmp_path / "a"), str(tmp_path / "b")
+    assert roost("diff", "--json", a, b) == 1
+    found = {one["name"]: one for one in json.loads(capsys.readouterr().out)["differences"]}
+    assert found["LOCAL_DIR"]["first"] == {"value": "/a", "place": f"{a}:4:1"}
+    assert found["LOCAL_DIR"]["second"] == {"value": "/b", "place": f"{b}:2:1"}
+    # What is derived differs, too; what is written differently and means the same does not.
+    assert found["SPOOL"]["second"]["value"] == "/b/spool"
+    assert found["NEW"]["first"]["value"] is None
+    assert not {"X", "START", "POLLING_INTERVAL"} & set(found)
+    assert roost("diff", a, a) == 0
+    captured = capsys.readouterr()
+    assert (captured.out, captured.err) == ("", "no names differ\n")
+    assert roost("diff", a, b) == 1
+    assert f"LOCAL_DIR\n  - /a    # {a}:4:1\n  + /b    # {b}:2:1\n" in capsys.readouterr().out
+
+
+def test_a_configuration_is_read_as_a_version_of_htcondor(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = str(tmp_path / "a")
+    (tmp_path / "a").write_text(
+        "if defined ROOST\nWHO = roost\nelse\nWHO = condor\nendif\n"
+        "if version >= 9.0\nAGE = new\nelse\nAGE = old\nendif\n"
+    )
+    assert roost("get", "-c", path, "WHO", "AGE") == 0
+    assert roost("get", "-c", path, "--condor-version", "8.8", "WHO", "AGE", "MAX_JOBS_PER_SUBMISSION") == 0
+    assert capsys.readouterr().out == "roost\nnew\ncondor\nold\n20000\n"
+    with pytest.raises(SystemExit):
+        roost("get", "-c", path, "--condor-version", "new", "WHO")

@@ -17,7 +17,9 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from roost.base.diagnostics import is_template_name
-from roost.cli.config_files import config_files
+from roost.cli import config_diff
+from roost.cli.config_files import ConfigFiles, config_files
+from roost.cli.terminal import CommandError
 from roost.config import (
     Code,
     Config,
@@ -32,10 +34,11 @@ from roost.config import (
 )
 from roost.config.checking import by_place
 from roost.config.knobs import ALL, DEFAULTS, SUBSYSTEMS
+from roost.config.load import LANGUAGE_VERSION
 from roost.config.not_text import shown
 from roost.config.suggest import near, near_among
 from roost.model.slots import HostReading
-from roost.runtime.machine import SystemHost, detected_values
+from roost.runtime.machine import detected_values
 from roost.runtime.node.runs.scratch import directories_of, problem_of
 from roost.runtime.node.sensors import Sensors
 from roost.runtime.start_checks import problems
@@ -61,6 +64,9 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     get.add_argument("names", nargs="+", metavar="NAME")
     why = _command(commands, "explain", "explain where a value comes from, and how it is expanded")
     why.add_argument("names", nargs="+", metavar="NAME")
+    differing = _command(commands, "diff", "compare two configurations by value; exit with status 1 if they differ")
+    differing.add_argument("first", metavar="OLD", help="file or directory")
+    differing.add_argument("second", metavar="NEW", help="file or directory")
     checking = _command(commands, "check", "list all errors and warnings; exit with status 1 if there are errors")
     checking.add_argument("--strict", action="store_true", help="count warnings as errors")
     dump = _command(commands, "dump", "print the configuration as one file")
@@ -94,9 +100,29 @@ def _command(
     parser.add_argument(
         "--slot-type", type=slot_number, metavar="N", help="slot type in whose view names are looked up"
     )
+    condor_version_option(parser)
     parser.add_argument("--no-environment", action="store_true", help="ignore _CONDOR_ and _ROOST_ variables")
     parser.add_argument("--json", action="store_true", help="print one JSON document")
     return parser
+
+
+def condor_version_option(parser: argparse.ArgumentParser) -> None:
+    """Add ``--condor-version``."""
+    parser.add_argument(
+        "--condor-version",
+        type=_version,
+        metavar="X.Y.Z",
+        help="read as HTCondor of this version does: `if version` compares with it, and names have the defaults of "
+        f"HTCondor {'.'.join(map(str, LANGUAGE_VERSION))}, not Roost's",
+    )
+
+
+def _version(text: str) -> tuple[int, int, int]:
+    parts = text.split(".")
+    if not 1 <= len(parts) <= 3 or not all(part.isdecimal() and len(part) < 6 for part in parts):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a version: write it as in 25.14.1")
+    numbers = [int(part) for part in parts] + [0, 0]
+    return numbers[0], numbers[1], numbers[2]
 
 
 def slot_number(text: str) -> int:
@@ -115,11 +141,29 @@ def _setting(text: str) -> tuple[str, str]:
 
 def run(args: argparse.Namespace) -> int:
     """Carry out a ``config`` command; gives the exit status."""
+    if args.config_command == "diff":
+        if args.config:
+            raise CommandError("config diff reads the two configurations that it names, and takes no --config")
+        first, second = (_read(config_files([path]), args) for path in (args.first, args.second))
+        for config in (first, second):
+            _complain(config)
+        return config_diff.show(first, second, (args.first, args.second), as_json=args.json)
     files = config_files(args.config)
     if files.source and files.roots:
         print(files.told("roost config"), file=sys.stderr)
-    config = load(
-        SystemHost(),
+    config = _read(files, args)
+    if args.subsystem.lower() not in SUBSYSTEMS:
+        print(f"roost config: {args.subsystem.upper()} is not a daemon that Roost knows", file=sys.stderr)
+    status = _COMMANDS[args.config_command](config, args)
+    if args.config_command != "check":
+        _complain(config)
+        status = status or int(bool(config.errors))
+    return status
+
+
+def _read(files: ConfigFiles, args: argparse.Namespace) -> Config:
+    return load(
+        files.host(),
         LoadOptions(
             roots=files.roots,
             subsystem=args.subsystem.upper(),
@@ -128,15 +172,9 @@ def run(args: argparse.Namespace) -> int:
             environment=not args.no_environment,
             user_file=os.getuid() != 0 and not files.of_pool,
             runtime=tuple(args.define),
+            condor_version=args.condor_version,
         ),
     )
-    if args.subsystem.lower() not in SUBSYSTEMS:
-        print(f"roost config: {args.subsystem.upper()} is not a daemon that Roost knows", file=sys.stderr)
-    status = _COMMANDS[args.config_command](config, args)
-    if args.config_command != "check":
-        _complain(config)
-        status = status or int(bool(config.errors))
-    return status
 
 
 def _complain(config: Config) -> None:

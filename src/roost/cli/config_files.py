@@ -2,6 +2,9 @@
 
 In this order: the file of ``ROOST_CONFIG`` or ``CONDOR_CONFIG``; the files of the pool that runs in the state
 directory, or that directory's ``roost.config``; the first standard file that exists.
+
+A directory that is named and has a ``condor_config`` is read as HTCondor's daemons read /etc/condor: that file first,
+then what it names. In a copy of such a directory elsewhere, paths below /etc/condor mean the copy.
 """
 
 from __future__ import annotations
@@ -9,11 +12,15 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from contextlib import suppress
+from pathlib import Path
 
 from roost.base.records import dataclass, field
 from roost.cli.terminal import CommandError
 from roost.runtime.home import Home, HomeError
-from roost.runtime.machine import STANDARD_FILES, root_files
+from roost.runtime.machine import STANDARD_FILES, SystemHost, root_files
+
+_OF_CONDOR = "/etc/condor"
+_ROOT_FILE = "condor_config"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,6 +36,18 @@ class ConfigFiles:
     #: They are those of a pool, whose daemons do not read the file USER_CONFIG_FILE.
     of_pool: bool = False
 
+    #: A directory that is a copy of /etc/condor; "" for none.
+    copy: str = ""
+
+    def path_of(self, path: str) -> str:
+        """The path that a source has on this machine."""
+        is_below = bool(self.copy) and (path == _OF_CONDOR or path.startswith(f"{_OF_CONDOR}/"))
+        return self.copy.rstrip("/") + path[len(_OF_CONDOR) :] if is_below else path
+
+    def host(self) -> SystemHost:
+        """The host to read them with."""
+        return MovedHost(self) if self.copy else SystemHost()
+
     def told(self, command: str) -> str:
         """A line that says which files are read, for standard error."""
         return f"{command}: reading {', '.join(self.roots)}, {self.source}"
@@ -37,7 +56,11 @@ class ConfigFiles:
 def config_files(given: Sequence[str] | None) -> ConfigFiles:
     """The files that a command reads. `given`: those of the command line. Raises CommandError if there are none."""
     if given:
-        return ConfigFiles(roots=tuple(given))
+        first = [f"{path.rstrip('/')}/{_ROOT_FILE}" if _is_of_condor(path) else path for path in given]
+        copies = [path for path in given if _is_of_condor(path) and os.path.realpath(path) != _OF_CONDOR]
+        if len(copies) > 1:
+            raise CommandError(f"{copies[0]} and {copies[1]} both are copies of {_OF_CONDOR}: name one of them")
+        return ConfigFiles(roots=tuple(first), copy=copies[0] if copies else "")
     if not any(os.environ.get(variable) for variable in ("ROOST_CONFIG", "CONDOR_CONFIG")):
         found = _of_pool(Home.find(None))
         if found is not None:
@@ -50,6 +73,25 @@ def config_files(given: Sequence[str] | None) -> ConfigFiles:
         )
     named = next((name for name in ("ROOST_CONFIG", "CONDOR_CONFIG") if os.environ.get(name)), "")
     return ConfigFiles(roots=roots, source=f"which {named} names" if named else "the first standard file that exists")
+
+
+def _is_of_condor(path: str) -> bool:
+    return Path(path, _ROOT_FILE).is_file()
+
+
+class MovedHost(SystemHost):
+    """This machine, where a copy takes the place of /etc/condor."""
+
+    def __init__(self, files: ConfigFiles) -> None:
+        self._moved = files.path_of
+
+    def read_text(self, path: str) -> str | None:
+        """Return the text of a file, or None if it cannot be read."""
+        return super().read_text(self._moved(path))
+
+    def list_directory(self, path: str) -> list[str] | None:
+        """Return the names in a directory, or None if it cannot be read."""
+        return super().list_directory(self._moved(path))
 
 
 def _of_pool(home: Home) -> ConfigFiles | None:

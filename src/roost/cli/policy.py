@@ -9,27 +9,27 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from roost.base.records import replace
 from roost.classad import ClassAd, ParseError
 from roost.classad.forms import parse_ad
-from roost.cli.config_files import config_files
+from roost.cli.config import condor_version_option
+from roost.cli.config_files import ConfigFiles, config_files
+from roost.cli.lint_output import FORMATS, baseline, github_lines, only_new, sarif, text_lines
 from roost.cli.parsing import also
 from roost.cli.terminal import CommandError, Exit
 from roost.config import Code, check
-from roost.policy.lint import Choice, Finding, Place, Report, Rule, Severity, all_rules, lint
+from roost.policy.lint import Choice, Finding, Place, Reader, Report, Rule, Severity, all_rules, lint, machine_of
 from roost.policy.lint.edits import corrected, difference, edits_by_file
 from roost.policy.lint.pages import page, pages
 from roost.policy.model import Side
-from roost.runtime.files.whole_files import rewrite_whole
-from roost.runtime.machine import SystemHost
+from roost.runtime.files.whole_files import rewrite_whole, write_whole
 from roost.runtime.start_checks import further_problems
 from roost.startd.layout.problems import LayoutCode
-
-#: Findings that `lint` shows; --json has them all.
-_SHOWN_MAX = 100
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -55,7 +55,12 @@ def _add_lint(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
     )
     job = parser.add_argument("--job-ad", metavar="FILE", help="the ad of a job: its attributes count as known")
     also(parser, job, "--job")
-    slot = parser.add_argument("--slot-ad", metavar="FILE", help="the ad of a slot: its attributes count as known")
+    slot = parser.add_argument(
+        "--slot-ad",
+        metavar="FILE",
+        help="the ad of a slot, or the output of `condor_status -long`, whose first ad counts: its attributes are "
+        "known, and the machine has its cores and memory",
+    )
     also(parser, slot, "--machine")
     parser.add_argument(
         "--select", action="append", default=[], metavar="CODES", help="only these rules, or groups: RST4"
@@ -67,7 +72,11 @@ def _add_lint(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
     parser.add_argument("--fix", action="store_true", help="make the safe corrections, in the files")
     parser.add_argument("--diff", action="store_true", help="show what --fix would change, and change nothing")
     parser.add_argument("--explain", metavar="CODE", help="show the page of a rule")
-    parser.add_argument("--json", action="store_true", help="one JSON document")
+    condor_version_option(parser)
+    parser.add_argument("--format", choices=FORMATS, default="text", help="form of the findings (default: text)")
+    parser.add_argument("--json", action="store_const", dest="format", const="json", help="the same as --format json")
+    parser.add_argument("--baseline", metavar="FILE", help="leave out the findings that this file knows")
+    parser.add_argument("--write-baseline", metavar="FILE", help="write the findings into a file for --baseline")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -110,21 +119,30 @@ def _rules(args: argparse.Namespace) -> int:
 def _lint(args: argparse.Namespace) -> int:
     choice = Choice(select=_codes(args.select), ignore=_codes(args.ignore))
     given = {side: _ad(path) for side, path in ((Side.JOB, args.job_ad), (Side.MACHINE, args.slot_ad)) if path}
+    slot = given.get(Side.MACHINE)
+    reader = Reader(condor_version=args.condor_version)
+    if slot is not None:
+        reader = replace(reader, detected=machine_of(slot))
     files = config_files(args.paths)
     if files.source:
         print(files.told("roost policy lint"), file=sys.stderr)
-    report = lint(SystemHost(), files.roots, choice, given)
+    report = lint(files.host(), files.roots, choice, given, reader)
     level = Severity(args.level).level
     found = [finding for finding in (*report.findings, *_daemons(report, choice)) if finding.severity.level >= level]
+    if files.copy:
+        found = [_in_copy(finding, files) for finding in found]
+    if args.write_baseline:
+        _write_baseline(args.write_baseline, found)
+        return Exit.BAD if report.missing else Exit.OK
+    if args.baseline:
+        found = only_new(found, args.baseline)
     if args.fix or args.diff:
         left = _correct(found, write=args.fix and not args.diff)
         if args.fix and not args.diff:
             found = left
-    if args.json:
-        print(json.dumps(_document(report, found), indent=2))
-    elif not args.diff:
-        _print(found)
-    told = {finding.place.file for finding in found} if not args.json and not args.diff else set()
+    if not args.diff:
+        _print(args.format, report, found)
+    told = {finding.place.file for finding in found} if args.format == "text" and not args.diff else set()
     for path in report.missing:
         if path not in told:
             print(f"roost policy lint: cannot read {path}", file=sys.stderr)
@@ -135,9 +153,42 @@ def _lint(args: argparse.Namespace) -> int:
     return Exit.NO if found else Exit.OK
 
 
+def _in_copy(finding: Finding, files: ConfigFiles) -> Finding:
+    """The finding with the paths of a copy of /etc/condor, where it was found."""
+
+    def moved(place: Place) -> Place:
+        return replace(place, file=files.path_of(place.file))
+
+    fix = finding.fix
+    if fix is not None:
+        fix = replace(fix, edits=tuple([replace(edit, file=files.path_of(edit.file)) for edit in fix.edits]))
+    related = tuple([(why, moved(place)) for why, place in finding.related])
+    return replace(finding, place=moved(finding.place), related=related, fix=fix)
+
+
+def _print(form: str, report: Report, found: list[Finding]) -> None:
+    match form:
+        case "json":
+            print(json.dumps(_document(report, found), indent=2))
+        case "sarif":
+            print(json.dumps(sarif(found), indent=1))
+        case "github":
+            print("".join(f"{line}\n" for line in github_lines(found)), end="")
+        case _:
+            print("".join(f"{line}\n" for line in text_lines(found)), end="")
+
+
+def _write_baseline(path: str, found: list[Finding]) -> None:
+    try:
+        write_whole(Path(path), baseline(found))
+    except OSError as error:
+        raise CommandError(f"cannot write {path}: {error.strerror}") from None
+    print(f"{path}: {len(found)} finding{'s' * (len(found) != 1)}", file=sys.stderr)
+
+
 def _daemons(report: Report, choice: Choice) -> Iterator[Finding]:
     """What daemons find wrong when they start, such as slots that no machine can be divided into."""
-    if report.config is None:
+    if report.config is None or report.config.for_htcondor:
         return
     for one in further_problems(report.config, check(report.config)):
         # What is a warning of a layout is one for the machine that is assumed.
@@ -166,8 +217,14 @@ def _known_codes() -> list[str]:
 
 
 def _ad(path: str) -> ClassAd:
+    """The first ad of a file: `condor_status -long` parts ads by empty lines."""
     try:
-        return parse_ad(Path(path).read_text(encoding="utf-8", errors="replace"), origin=path)
+        text = Path(path).read_text(encoding="utf-8", errors="replace").strip()
+    except OSError as error:
+        raise CommandError(f"cannot read {path}: {error.strerror}") from None
+    first = text if text.startswith(("[", "{", "<")) else re.split(r"\n[ \t]*\n", text, maxsplit=1)[0]
+    try:
+        return parse_ad(first, origin=path)
     except ParseError as problem:
         raise CommandError(str(problem)) from problem
 
@@ -198,37 +255,3 @@ def _document(report: Report, found: list[Finding]) -> dict[str, object]:
         "missing": list(report.missing),
         "allowed": report.allowed,
     }
-
-
-def _lines(finding: Finding) -> Iterator[str]:
-    yield f"{finding.place}: {finding.severity} {finding.code}: {finding.message}"
-    if finding.text and finding.text not in finding.message:
-        yield f"    {_short(finding.text)}"
-    if finding.place.template:
-        yield f"    in a template: {finding.place.template}"
-    for why, place in finding.related:
-        yield f"    {why}: {place}"
-    if finding.witness:
-        yield "    for instance with " + ", ".join(f"{name} = {value}" for name, value in finding.witness)
-    yield f"    {finding.remedy}"
-
-
-def _visible(line: str) -> str:
-    """A line in which what a terminal would obey, and not show, is written as an escape."""
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in line)
-
-
-def _print(found: list[Finding]) -> None:
-    for finding in found[:_SHOWN_MAX]:
-        print("\n".join(_visible(line) for line in _lines(finding)))
-    if len(found) > _SHOWN_MAX:
-        print(f"and {len(found) - _SHOWN_MAX} more; --json lists them all")
-    counts = {severity: sum(f.severity is severity for f in found) for severity in reversed(Severity)}
-    said = [f"{number} {severity}{'s' * (number != 1)}" for severity, number in counts.items() if number]
-    if said:
-        fixable = sum(finding.fix is not None for finding in found)
-        print(", ".join(said) + (f"; {fixable} can be corrected with --fix" if fixable else ""))
-
-
-def _short(text: str) -> str:
-    return text if len(text) <= 160 else text[:157] + "…"

@@ -17,11 +17,22 @@ from roost.config.access import problems
 from roost.config.diagnostics import Code, diagnostic
 from roost.config.expand import Found, circle_message
 from roost.config.knob import KnobType, Scope
-from roost.config.knobs import ALL, BY_NAME, DEFAULTS, PRESETS, SUBSYSTEMS, find, replacement, slot_prefixed
+from roost.config.knobs import (
+    ALL,
+    BY_NAME,
+    ONLY_HTCONDORS,
+    PRESETS,
+    SUBSYSTEMS,
+    find,
+    is_lost_on_roost,
+    replacement,
+    slot_prefixed,
+)
 from roost.config.lookup import Config, Context
 from roost.config.references import plain_references
 from roost.config.suggest import near, near_among
 from roost.config.table import Definition, Origin
+from roost.config.transforms import is_for_jobs, is_of_job
 from roost.config.values import Reading, problem_of
 
 
@@ -110,6 +121,8 @@ def _circle(config: Config, circle: tuple[str, ...], met_in: Definition) -> Diag
 
 def _value(config: Config, key: str, definition: Definition) -> tuple[list[Diagnostic], list[tuple[str, ...]]]:
     """Problems of expanding a definition and of reading the result, and circles of macros met on the way."""
+    if is_for_jobs(key):
+        return [], []
     context = _owner(config, key)
     expander = config.expander(context)
     text = expander.expand(definition.text, name=definition.name).strip()
@@ -152,7 +165,7 @@ def _name(definition: Definition, used: frozenset[str]) -> list[Diagnostic]:
     if slotted is not None:
         message = f"{name}: {slotted.name} has no form for single slots"
         return [diagnostic(Code.SLOT_PREFIX_IGNORED, message, span, name=name, severity=_severity(slotted.name))]
-    if find(name) is not None:
+    if find(name) is not None or base in ONLY_HTCONDORS:
         return []
     typed = BY_NAME.get(_TYPE_PREFIX.sub("", base)) if _TYPE_PREFIX.match(base) else None
     if typed is not None and typed.type is not KnobType.MACRO and typed.name not in _OF_TYPE:
@@ -185,8 +198,11 @@ def _effect(config: Config, key: str, definition: Definition, used: frozenset[st
     name, span, row = definition.name, definition.span, find(key)
     prefix, dot, _ = key.partition(".")
     base = key.rpartition(".")[2]
-    if row is None or replacement(name) is not None:
+    if config.for_htcondor or replacement(name) is not None:
         return []
+    if row is None:
+        said = base in used or definition.origin is Origin.TEMPLATE
+        return [_of_htcondor(definition)] if not said and is_lost_on_roost(base, definition.text) else []
     if row.unread is not None:
         # A macro that other values use does what it always did; what protects or limits something does not.
         if base in used and row.unread.severity is not Severity.ERROR:
@@ -207,6 +223,11 @@ def _effect(config: Config, key: str, definition: Definition, used: frozenset[st
     message = f"{name} has no effect: {row.name} is read by {row.subsystem}"
     meant, severity = f"{row.subsystem}.{row.name}", _severity(row.name)
     return [diagnostic(Code.OTHER_DAEMON, message, span, name=name, suggestion=meant, severity=severity)]
+
+
+def _of_htcondor(definition: Definition) -> Diagnostic:
+    message = f"{definition.name} has no effect: it is a knob of HTCondor that Roost does not read"
+    return diagnostic(Code.WITHOUT_EFFECT, message, definition.span, name=definition.name, severity=Severity.NOTE)
 
 
 def _is_by_tls(config: Config) -> bool:
@@ -275,7 +296,9 @@ def _undefined(config: Config, key: str, definition: Definition) -> list[Diagnos
     scope = config.scope(_owner(config, key))
     findings = []
     for name, has_default in dict.fromkeys(plain_references(definition.text)):
-        known = has_default or name in PRESETS or name in DEFAULTS or scope.find(name) is not None
+        if is_of_job(key, definition.text, name):
+            continue
+        known = has_default or name in PRESETS or scope.find(name) is not None or name in ONLY_HTCONDORS
         if not known and (find(name) is None or find(name) is _MACRO_FAMILY):
             spelling, span = _as_written(definition, name)
             message = f"{definition.name} refers to $({spelling}), which is not defined"

@@ -10,7 +10,7 @@ from typing import Unpack
 from roost.base.records import dataclass
 from roost.config.expand import Found, Problem, Step
 from roost.config.knob import Knob
-from roost.config.knobs import DEFAULTS, find
+from roost.config.knobs import find
 from roost.config.lookup import Asking, Config
 from roost.config.scope import DEFAULT_SPAN
 from roost.config.table import Definition, Origin
@@ -72,7 +72,7 @@ def explain(config: Config, name: str, **asking: Unpack[Asking]) -> Explanation:
     chain = config.definitions(found.name) if found else ()
     expander = config.expander(context, recording=True)
     value = expander.expand(found.text, name=found.name).strip() if found else ""
-    default = DEFAULTS.get(name.lower())
+    default = config.defaults.get(name.lower())
     if found is not None and found.span is DEFAULT_SPAN:
         chain = (
             Definition(name=found.name, text=found.text, written=found.text, span=found.span, origin=Origin.DEFAULT),

@@ -20,7 +20,7 @@ from roost.config.conditions import ConditionProblem, Facts, Version, decide
 from roost.config.diagnostics import Code, Diagnostics
 from roost.config.expand import Expander
 from roost.config.host import Host
-from roost.config.knobs import PRESETS
+from roost.config.knobs import DEFAULTS, PRESETS
 from roost.config.limits import DEFAULT_LIMITS, Limits
 from roost.config.parse import parse
 from roost.config.references import NAME, replace_self
@@ -73,6 +73,8 @@ class Loader:
     detected: Mapping[str, str] = field(default_factory=dict)
     limits: Limits = DEFAULT_LIMITS
     version: Version = LANGUAGE_VERSION
+    #: case-folded name to what it means when nothing defines it
+    defaults: Mapping[str, str] = field(default_factory=lambda: DEFAULTS)
     table: MacroTable = field(default_factory=MacroTable)
     log: Diagnostics = field(init=False)
     scope: NameScope = field(init=False)
@@ -85,7 +87,11 @@ class Loader:
     def __post_init__(self) -> None:
         self.log = Diagnostics(self.limits.diagnostics_max)
         self.scope = NameScope(
-            last=self.table.last, detected=self.detected, subsystem=self.subsystem, localname=self.localname
+            last=self.table.last,
+            detected=self.detected,
+            subsystem=self.subsystem,
+            localname=self.localname,
+            defaults=self.defaults,
         )
         self._facts = Facts(defined=self._defined, template=_template_exists, version=self.version)
 

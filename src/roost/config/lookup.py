@@ -17,7 +17,7 @@ from roost.base.records import dataclass, field
 from roost.config.diagnostics import Code, ConfigError, diagnostic
 from roost.config.expand import Expander, Found
 from roost.config.host import Host
-from roost.config.knobs import find
+from roost.config.knobs import DEFAULTS, find
 from roost.config.limits import Limits
 from roost.config.nesting import Nesting
 from roost.config.scope import DEFAULT_SPAN, NameScope
@@ -66,6 +66,10 @@ class Config:
     limits: Limits
     #: names of the sources, in the order they were read
     sources: tuple[str, ...]
+    #: case-folded name to what it means when nothing defines it
+    defaults: Mapping[str, str] = field(default_factory=lambda: DEFAULTS, repr=False, compare=False)
+    #: read as HTCondor reads it: nothing is said about what Roost does with it
+    for_htcondor: bool = False
     _scopes: dict[Context, NameScope] = field(default_factory=dict, init=False, repr=False, compare=False)
     _done: dict[Context, dict[str, str]] = field(default_factory=dict, init=False, repr=False, compare=False)
     _nestings: dict[Context, Nesting] = field(default_factory=dict, init=False, repr=False, compare=False)
@@ -101,6 +105,7 @@ class Config:
                 detected=self.detected,
                 subsystem=context.subsystem,
                 localname=context.localname,
+                defaults=self.defaults,
             )
             self._scopes[context] = scope
         return scope

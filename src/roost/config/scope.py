@@ -30,6 +30,8 @@ class NameScope:
     detected: Mapping[str, str]
     subsystem: str
     localname: str | None
+    #: case-folded name to what it means when nothing defines it
+    defaults: Mapping[str, str] = field(default_factory=lambda: DEFAULTS)
     _prefixes: tuple[str, ...] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -61,7 +63,7 @@ class NameScope:
         value = self.detected.get(name)
         if value is not None:
             return Found(name.upper(), value, DETECTED_SPAN)
-        default = DEFAULTS.get(name)
+        default = self.defaults.get(name)
         return None if default is None else Found(name.upper(), default, DEFAULT_SPAN)
 
     def _preset(self, name: str) -> Found | None:

@@ -16,6 +16,7 @@ from roost.base.records import dataclass, field
 from roost.config.conditions import Version
 from roost.config.diagnostics import Code
 from roost.config.host import Host
+from roost.config.knobs import DEFAULTS, DEFAULTS_OF_HTCONDOR
 from roost.config.limits import DEFAULT_LIMITS, Limits
 from roost.config.load import LANGUAGE_VERSION, Loader
 from roost.config.lookup import Config
@@ -55,7 +56,8 @@ class LoadOptions:
     #: settings made last; those without a place as (name, value)
     runtime: tuple[Setting | tuple[str, str], ...] = ()
     limits: Limits = DEFAULT_LIMITS
-    version: Version = LANGUAGE_VERSION
+    #: version of HTCondor as which it is read: for conditions, with HTCondor's defaults; None for Roost
+    condor_version: Version | None = None
 
 
 def load(host: Host, options: LoadOptions) -> Config:
@@ -69,7 +71,8 @@ def load(host: Host, options: LoadOptions) -> Config:
         localname=options.localname,
         detected=detected,
         limits=options.limits,
-        version=options.version,
+        version=options.condor_version or LANGUAGE_VERSION,
+        defaults=DEFAULTS if options.condor_version is None else DEFAULTS_OF_HTCONDOR,
     )
     order = _Order(loader)
     for root in options.roots:
@@ -93,6 +96,8 @@ def load(host: Host, options: LoadOptions) -> Config:
         localname=options.localname,
         limits=options.limits,
         sources=tuple(loader.sources),
+        defaults=loader.defaults,
+        for_htcondor=options.condor_version is not None,
     )
 
 

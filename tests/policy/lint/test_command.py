@@ -144,3 +144,88 @@ def test_what_a_terminal_would_obey_is_shown_as_an_escape(tmp_path: Path, capsys
     assert "\x1b" not in out
     assert "\u202e" not in out
     assert "\\x1b[2J" in out
+
+
+def repeated(tmp_path: Path, number: int) -> Path:
+    path = tmp_path / "many.config"
+    path.write_text("".join(f"A{n} = $(Missing)\n" for n in range(number)))
+    return path
+
+
+def test_equal_findings_are_one_with_their_lines(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = repeated(tmp_path, 12)
+    assert main(["policy", "lint", str(path)]) == 1
+    out = capsys.readouterr().out.splitlines()
+    assert out[0] == f"{path}:1:6: warning RST508: $(Missing) is not defined (12 times)"
+    assert out[-2:] == ["    also on line 2, 3, 4, 5, 6, 7, 8, 9, …", "12 warnings"]
+    assert len(out) == 4
+
+
+def test_sarif_has_the_rules_and_each_finding_at_its_place(bad: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["policy", "lint", "--format", "sarif", str(bad)]) == 1
+    document = json.loads(capsys.readouterr().out)
+    [run] = document["runs"]
+    assert document["version"] == "2.1.0"
+    rules = {rule["id"]: rule for rule in run["tool"]["driver"]["rules"]}
+    [result] = run["results"]
+    assert rules[result["ruleId"]]["shortDescription"]["text"]
+    assert (result["ruleId"], result["level"]) == ("RST103", "warning")
+    place = result["locations"][0]["physicalLocation"]
+    assert place["region"] == {"startLine": 1, "startColumn": 9, "endColumn": 41}
+    assert Path(place["artifactLocation"]["uri"]).name == "bad.config"
+
+
+def test_annotations_are_commands_of_a_workflow(
+    bad: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(bad.parent)
+    assert main(["policy", "lint", "--format", "github", str(bad)]) == 1
+    line, *more = capsys.readouterr().out.splitlines()
+    assert more == []
+    assert line.startswith("::warning file=bad.config,line=1,col=9,title=RST103::TARGET.NumJobStarts == UNDEFINED")
+    assert "%0A" in line
+
+
+def test_a_baseline_leaves_out_what_is_known_and_tells_what_is_new(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path, known = repeated(tmp_path, 2), tmp_path / "known.json"
+    assert main(["policy", "lint", str(path), "--write-baseline", str(known)]) == 0
+    assert main(["policy", "lint", str(path), "--baseline", str(known)]) == 0
+    assert capsys.readouterr().out == ""
+    # Lines before it move what is known; a third of the same kind is new.
+    path.write_text("# a comment\n" + path.read_text() + "A1 = $(Missing)\nB = $(Other)\n")
+    assert main(["policy", "lint", str(path), "--baseline", str(known)]) == 1
+    out = capsys.readouterr().out
+    assert "$(Other) is not defined" in out
+    known.write_text("[]")
+    assert main(["policy", "lint", str(path), "--baseline", str(known)]) == 2
+    assert "is not a baseline of version 1" in capsys.readouterr().err
+
+
+def test_a_copy_of_etc_condor_is_read_as_the_daemons_read_the_original(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    copy = tmp_path / "condor"
+    (copy / "config.d").mkdir(parents=True)
+    (copy / "condor_config").write_text("LOCAL_CONFIG_DIR = /etc/condor/config.d\nSTART = 1 +\n")
+    (copy / "config.d" / "10.config").write_text("START = True\nIS_OWNER = False\nALLOW_WRITE = *\n")
+    # Beside the files that are read; by its name alone it would be a configuration.
+    (copy / "unread.config").write_text("START = 1 +\n")
+    assert main(["policy", "lint", str(copy)]) == 1
+    out = capsys.readouterr().out
+    assert out.splitlines()[0].startswith(f"{copy}/config.d/10.config:3:1: warning RST532")
+    assert "1 warning\n" in out
+    assert main(["config", "get", "-c", str(copy), "START"]) == 0
+    assert capsys.readouterr().out == "True\n"
+
+
+def test_the_machine_comes_from_the_output_of_condor_status(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    status, config = tmp_path / "status.txt", tmp_path / "a.config"
+    ad = 'Machine = "m1.example.org"\nDetectedCpus = {}\nDetectedMemory = 4000\nName = "slot{}@m1.example.org"\n'
+    status.write_text("\n" + ad.format(8, 1) + "\n" + ad.format(4, 2) + "\n")
+    config.write_text(
+        "MEMORY = $(DETECTED_MEMORY)\nSLOT_TYPE_1 = cpus=1, mem=3000\nNUM_SLOTS_TYPE_1 = 2\nIS_OWNER = False\n"
+    )
+    assert main(["policy", "lint", "--slot-ad", str(status), str(config)]) == 1
+    assert "all slots together take 150 % of memory" in capsys.readouterr().out

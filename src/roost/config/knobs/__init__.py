@@ -14,6 +14,7 @@ from roost.config.knob import Knob, Scope
 from roost.config.knobs import (
     central,
     dagman,
+    htcondor,
     macros,
     negotiator,
     policy,
@@ -43,8 +44,19 @@ ALL: tuple[Knob, ...] = tuple(
 )
 #: case-folded name to row, for rows that are one name
 BY_NAME: dict[str, Knob] = {row.name.lower(): row for row in ALL if not row.is_pattern}
-#: case-folded name to compiled-in default text
-DEFAULTS: dict[str, str] = {name: row.default for name, row in BY_NAME.items() if row.default is not None}
+#: case-folded name to compiled-in default text: that of its row, otherwise HTCondor's
+DEFAULTS: dict[str, str] = {
+    **{
+        name: text
+        for name, text in htcondor.DEFAULTS.items()
+        if name not in BY_NAME and name not in htcondor.OF_FAMILIES
+    },
+    **{name: row.default for name, row in BY_NAME.items() if row.default is not None},
+}
+#: the same for a reader that is HTCondor
+DEFAULTS_OF_HTCONDOR = htcondor.DEFAULTS
+#: case-folded names that HTCondor knows and that have no row here
+ONLY_HTCONDORS: frozenset[str] = (frozenset(htcondor.DEFAULTS) | htcondor.WITHOUT_DEFAULT) - frozenset(BY_NAME)
 #: names that are set at start and cannot be assigned
 PRESETS: frozenset[str] = frozenset(name for name, row in BY_NAME.items() if row.reload.value == "preset")
 
@@ -81,6 +93,18 @@ _OLD_HOOK = re.compile(r"(.+)_hook_(fetch_job|reply_claim)\Z")
 def _families() -> tuple[tuple[re.Pattern[str], Knob], ...]:
     """Rows that are families, in the order they are tried."""
     return tuple((row.pattern(), row) for row in ALL if row.is_pattern)
+
+
+def is_lost_on_roost(name: str, text: str) -> bool:
+    """Whether a value of a case-folded name asks HTCondor for something, and nothing here.
+
+    It does not where it is empty or what HTCondor has anyway, the path of a program of HTCondor's, or a macro.
+    """
+    if name not in ONLY_HTCONDORS or name in htcondor.MACROS:
+        return False
+    default = htcondor.DEFAULTS.get(name, "")
+    same = " ".join(text.split()).lower() in ("", " ".join(default.split()).lower())
+    return not same and not default.startswith(("$(SBIN)/", "$(LIBEXEC)/", "$(BIN)/", "$(RELEASE_DIR)/"))
 
 
 @lru_cache(maxsize=16384)

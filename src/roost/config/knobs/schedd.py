@@ -118,5 +118,9 @@ KNOBS: tuple[Knob, ...] = (
     _k("MAX_CONCURRENT_DOWNLOADS", KnobType.INTEGER, "100", "Most jobs whose output the queue takes at a time; 0 for no limit.", low=0, read_by="runtime.queue.daemon"),
     _k("MAX_TRANSFER_INPUT_MB", KnobType.EXPRESSION, "-1", "Most input of a job that has no max_transfer_input_mb of its own, evaluated in its ad; counts for jobs submitted from then on; -1 for no limit.", unit="MB"),
     _k("MAX_TRANSFER_OUTPUT_MB", KnobType.EXPRESSION, "-1", "Most output of a job that has no max_transfer_output_mb of its own, evaluated in its ad; counts for jobs submitted from then on; -1 for no limit.", unit="MB"),
+    *(_k(name, KnobType.STRING, None, meaning, unread=Unread("There is no job router.")) for name, meaning in (
+        ("JOB_ROUTER_ROUTE_<NAME>", "A route of the job router."),
+        ("JOB_ROUTER_TRANSFORM_<NAME>", "Changes that the job router makes before or after its routes."),
+    )),
     _k("JOB_ROUTER_HOOK_KEYWORD", KnobType.STRING, None, "Prefix of the job router's hooks.", unread=Unread("There is no job router.")),
 )

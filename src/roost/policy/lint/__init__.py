@@ -13,8 +13,22 @@ it does not know.
 from __future__ import annotations
 
 from roost.base.diagnostics import Severity
-from roost.policy.lint.engine import Choice, Report, lint, lint_text
+from roost.policy.lint.engine import Choice, Reader, Report, lint, lint_text, machine_of
 from roost.policy.lint.findings import Edit, Finding, Fix, Place
 from roost.policy.lint.registry import Rule, all_rules
 
-__all__ = ["Choice", "Edit", "Finding", "Fix", "Place", "Report", "Rule", "Severity", "all_rules", "lint", "lint_text"]
+__all__ = [
+    "Choice",
+    "Edit",
+    "Finding",
+    "Fix",
+    "Place",
+    "Reader",
+    "Report",
+    "Rule",
+    "Severity",
+    "all_rules",
+    "lint",
+    "lint_text",
+    "machine_of",
+]

@@ -9,6 +9,7 @@ Files that end in ``.sub`` or ``.submit`` are submit descriptions and are looked
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
@@ -16,6 +17,7 @@ from roost.base.diagnostics import Severity
 from roost.base.records import dataclass, field, replace
 from roost.classad import ClassAd
 from roost.config import Code, CommandResult, Config, Host, LoadOptions, load
+from roost.config.knobs import find as find_knob
 from roost.policy.lint.allow import Allowances, allowances
 from roost.policy.lint.findings import Finding, Place, in_order
 from roost.policy.lint.mapping import whole
@@ -52,7 +54,10 @@ MACHINE: Final[Mapping[str, str]] = {
     "HOME": "/var/lib/condor",
     "FILESYSTEM_DOMAIN": "example.org",
     "UID_DOMAIN": "example.org",
+    # Findings say so where they depend on the values above.
+    "ASSUMED": "yes",
 }
+_QUEUE: Final = re.compile(r"^[ \t]*queue\b", re.IGNORECASE | re.MULTILINE)
 SUBMIT_SUFFIXES: Final = (".sub", ".submit")
 #: Findings of one rule that are kept; a generated file can have one mistake a thousand times.
 FINDINGS_PER_RULE_MAX: Final = 200
@@ -123,25 +128,75 @@ class _Files:
         self.host.parse_expression(expression)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reader:
+    """As what a configuration is read."""
+
+    #: Values found at start.
+    detected: Mapping[str, str] = MACHINE
+    #: Version of HTCondor; None for Roost.
+    condor_version: tuple[int, int, int] | None = None
+
+
+#: Values found at start to the attributes of a machine's ad.
+_OF_AD: Final = {
+    "FULL_HOSTNAME": "Machine",
+    "DETECTED_CPUS": "DetectedCpus",
+    "DETECTED_CORES": "DetectedCpus",
+    "DETECTED_CPUS_LIMIT": "DetectedCpus",
+    "DETECTED_MEMORY": "DetectedMemory",
+    "ARCH": "Arch",
+    "OPSYS": "OpSys",
+    "OPSYSVER": "OpSysVer",
+    "OPSYSANDVER": "OpSysAndVer",
+    "OPSYSMAJORVER": "OpSysMajorVer",
+    "FILESYSTEM_DOMAIN": "FileSystemDomain",
+    "UID_DOMAIN": "UidDomain",
+}
+
+
+def machine_of(ad: ClassAd) -> dict[str, str]:
+    """The values found at start on the machine that an ad tells of; those that it lacks are assumed."""
+    found = dict(MACHINE)
+    for name, attribute in _OF_AD.items():
+        value = ad.eval(attribute)
+        if isinstance(value, str | int) and not isinstance(value, bool):
+            found[name] = str(value)
+    found["HOSTNAME"] = found["FULL_HOSTNAME"].partition(".")[0]
+    if ad.eval("DetectedPhysicalCpus") is not None and isinstance(ad.eval("DetectedPhysicalCpus"), int):
+        found["DETECTED_PHYSICAL_CPUS"] = str(ad.eval("DetectedPhysicalCpus"))
+    if isinstance(ad.eval("DetectedCpus"), int) and isinstance(ad.eval("DetectedMemory"), int):
+        del found["ASSUMED"]
+    return found
+
+
 def lint(
-    host: Host, paths: Iterable[str], choice: Choice | None = None, given: Mapping[Side, ClassAd] | None = None
+    host: Host,
+    paths: Iterable[str],
+    choice: Choice | None = None,
+    given: Mapping[Side, ClassAd] | None = None,
+    reader: Reader | None = None,
 ) -> Report:
     """Lint the files and directories of `paths`, as one configuration.
 
     `given` holds an example of a job's or a machine's ad: its attributes count as known, and the situations that are
     looked at begin with its values.
     """
+    reader = reader or Reader()
     choice = choice or Choice()
     files = _Files(host)
     named = list(paths)
-    submits = [path for path in named if path.endswith(SUBMIT_SUFFIXES)]
+    submits = [path for path in named if _is_description(path, files.read_text(path))]
     roots = tuple([path for path in named if path not in submits])
     findings: list[Finding] = []
     missing: list[str] = []
     sources: tuple[str, ...] = ()
     config: Config | None = None
     if roots:
-        config = load(files, LoadOptions(roots=roots, detected=MACHINE, environment=False, subsystem="TOOL"))
+        options = LoadOptions(
+            roots=roots, detected=reader.detected, environment=False, condor_version=reader.condor_version
+        )
+        config = load(files, options)
         unread = [d.span.file for d in config.log if d.code is Code.SOURCE_MISSING and d.span.file in roots]
         missing.extend(dict.fromkeys(path for path in unread if path not in config.sources))
         sources = tuple([name for name in config.sources if name in files.texts])
@@ -154,6 +209,14 @@ def lint(
         sources = (*sources, path)
         findings.extend(lint_submission(read_submission(text, path), choice))
     return replace(_report(findings, files.texts, sources, tuple(missing), choice), config=config)
+
+
+def _is_description(path: str, text: str | None) -> bool:
+    """Whether a file is a submit description: by its name, unless it sets knobs and queues nothing."""
+    if not path.endswith(SUBMIT_SUFFIXES) or text is None or path.endswith(".sub"):
+        return path.endswith(SUBMIT_SUFFIXES)
+    assigned = re.findall(r"^[ \t]*([A-Za-z_][\w.]*)[ \t]*=", text, re.MULTILINE)
+    return bool(_QUEUE.search(text)) or not any(find_knob(name) for name in assigned)
 
 
 def lint_text(text: str, host: Host, *, file: str = "<text>", choice: Choice | None = None) -> Report:
@@ -327,4 +390,4 @@ def _within(hit: Hit, expression: Expression) -> tuple[Place, tuple[str, ...], s
     return place, through, " ".join(expression.mapped.text[span[0] : span[1]].split())
 
 
-__all__ = ["Choice", "Report", "lint", "lint_config", "lint_submission", "lint_text"]
+__all__ = ["Choice", "Reader", "Report", "lint", "lint_config", "lint_submission", "lint_text", "machine_of"]

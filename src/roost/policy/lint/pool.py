@@ -20,6 +20,7 @@ from roost.classad.values import fold
 from roost.config import Config, ConfigError, Definition, Diagnostic, KnobType, Origin, Span, check
 from roost.config.knobs import SUBSYSTEMS
 from roost.config.knobs import find as find_knob
+from roost.config.references import names_in
 from roost.policy.catalogue import KNOB_POLICIES, VARIANTS
 from roost.policy.lint.abstract import ANYTHING, PLAIN, Abstract, T
 from roost.policy.lint.expression import Expression
@@ -159,6 +160,21 @@ class Pool:
     def place(self, definition: Definition) -> Place:
         """The place of a definition's name."""
         return whole(definition)
+
+    def is_assumed(self, name: str) -> bool:
+        """Whether the value of a knob comes from what the machine has, and that is assumed."""
+        definition = self.last(name)
+        return (
+            self.config.detected.get("assumed") == "yes"
+            and definition is not None
+            and any(reference.startswith("detected_") for reference in names_in(definition.text))
+        )
+
+    @property
+    def machine_words(self) -> str:
+        """What the machine has that the configuration is read for."""
+        found = self.config.detected
+        return f"{found.get('detected_cpus', '?')} cores and {found.get('detected_memory', '?')} MB of memory"
 
     @cached_property
     def slot_types(self) -> list[int]:

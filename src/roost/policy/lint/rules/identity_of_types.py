@@ -21,7 +21,7 @@ from collections.abc import Iterator
 from roost.base.diagnostics import Severity
 from roost.classad.syntax import Binary, Literal, Op, strip
 from roost.classad.values import fold
-from roost.policy.lint.abstract import T
+from roost.policy.lint.abstract import Abstract, T
 from roost.policy.lint.pool import Expression
 from roost.policy.lint.registry import Hit, expression_rule
 from roost.policy.lint.shapes import binaries, is_reference_to, is_undefined, text_of
@@ -47,10 +47,15 @@ def check(expression: Expression) -> Iterator[Hit]:
 _COUNTED = ("RequestCpus", "RequestMemory", "RequestDisk", "RequestGPUs", "Cpus", "Memory", "Disk", "GPUs")
 
 
+def _kinds(value: Abstract) -> int:
+    """The types that a value can be of: TRUE and FALSE are of one kind, since ``False =!= True`` can be a switch."""
+    return value.types | T.BOOLEAN if value.types & T.BOOLEAN else value.types
+
+
 def _why(expression: Expression, node: Binary) -> str:
     left = expression.alone.of(node.left).without(T.UNDEFINED | T.ERROR)
     right = expression.alone.of(node.right).without(T.UNDEFINED | T.ERROR)
-    if left.types and right.types and not left.types & right.types:
+    if left.types and right.types and not _kinds(left) & _kinds(right):
         return "the two sides are of different kinds, and =?= converts nothing"
     for side, other in ((left, node.right), (right, node.left)):
         value = strip(other)

@@ -20,7 +20,7 @@ from collections.abc import Iterator
 
 from roost.base.diagnostics import Severity
 from roost.config import Code
-from roost.config.knobs import ALL, BY_NAME, SUBSYSTEMS, find
+from roost.config.knobs import ALL, BY_NAME, ONLY_HTCONDORS, SUBSYSTEMS, find
 from roost.config.references import names_in
 from roost.policy.lint.forwarded import forwarded
 from roost.policy.lint.pool import Pool
@@ -45,8 +45,10 @@ def _unprefixed(key: str) -> tuple[str, bool]:
 
 
 def _is_read(key: str) -> bool:
-    """Whether a daemon reads the name."""
+    """Whether a daemon reads the name, if only one of HTCondor's."""
     knob = find(key)
+    if key.rpartition(".")[2] in ONLY_HTCONDORS:
+        return True
     return knob is not None and knob.name != "SLOT<N>_<ATTR>"
 
 

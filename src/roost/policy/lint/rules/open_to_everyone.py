@@ -1,0 +1,52 @@
+"""A list of users that admits everyone to what only few should do.
+
+What: ALLOW_ADMINISTRATOR, ALLOW_CONFIG, ALLOW_DAEMON, ALLOW_NEGOTIATOR, ALLOW_ADVERTISE_… or ALLOW_WRITE is ``*``, or
+has a member that names everyone on every host.
+
+Why: Any user who reaches the daemon may then end it, change its configuration, pretend to be a machine of the pool, or
+submit jobs. It is an error for what changes the pool, a warning for WRITE, where users may well be known by their
+authentication.
+
+Example::
+
+    ALLOW_ADMINISTRATOR = *
+
+Instead::
+
+    ALLOW_ADMINISTRATOR = root@example.org
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from roost.base.diagnostics import Severity
+from roost.config import Origin
+from roost.policy.lint.pool import Pool
+from roost.policy.lint.registry import Hit, pool_rule
+
+_LEVEL = re.compile(
+    r"(?:host)?allow_(administrator|config|daemon|negotiator|owner|write|advertise_(?:master|schedd|startd))(?:_[a-z]+)?\Z"
+)
+_EVERYONE = re.compile(r"\*(?:@\*)?(?:/\*)?\Z")
+_SEPARATOR = re.compile(r"[,\s]+")
+
+
+@pool_rule("RST532", Severity.ERROR)
+def check(pool: Pool) -> Iterator[Hit]:
+    for key, chain in pool.user_definitions():
+        base, definition = key.rpartition(".")[2], chain[-1]
+        level = _LEVEL.match(base)
+        if level is None or definition.origin is not Origin.FILE:
+            continue
+        text = pool.value(key) or ""
+        everyone = next((one for one in _SEPARATOR.split(text) if _EVERYONE.match(one)), None)
+        if everyone is not None:
+            yield Hit(
+                message=f"{definition.name} admits everyone: {everyone}",
+                remedy="Name the users, as user@domain, that may do this.",
+                place=pool.place(definition),
+                knob=definition.name,
+                severity=Severity.WARNING if level[1] in ("write", "owner") else None,
+            )
