@@ -41,9 +41,11 @@ def test_a_request_that_ends_a_run_is_in_the_log_of_its_machine(shared: Pool) ->
     number = shared.submit("executable = /bin/sleep\narguments = 600\nqueue\n")
     shared.seen(f"{number}.0", JobStatus=2)
     shared("rm", str(number))
-    told = eventually(lambda: re.findall(r"run \S+ of \S+ is to end: remove \[([0-9a-f]{8})\]", _text(shared, "node")))
+    submission = shared.job(f"{number}.0")["SubmitRequestId"]
+    order = rf"run \S+ of \S+ is to end: remove \[{submission}, by ([0-9a-f]{{8}})\]"
+    told = eventually(lambda: re.findall(order, _text(shared, "node")))
     assert f"request {told[-1]} of " in _text(shared, "schedd")
-    assert told[-1] != shared.job(f"{number}.0")["SubmitRequestId"]
+    assert told[-1] != submission
 
     # The transitions of the slot that follow name it, too.
     def followed() -> list[dict[str, Any]]:
@@ -53,7 +55,10 @@ def test_a_request_that_ends_a_run_is_in_the_log_of_its_machine(shared: Pool) ->
     records = eventually(followed)
     assert all(record.get("job") == f"{number}.0" for record in records if "job" in record)
     assert {record["reason"] for record in records} & {"final update of the starter", "starter gone"}
-    assert eventually(lambda: re.search(rf"slot\S+: .* -> .*\[{told[-1]}\]", _text(shared, "node")))
+    ids = rf"\[{submission}, by {told[-1]}\]"
+    assert eventually(lambda: re.search(rf"slot\S+: .* -> .*{ids}", _text(shared, "node")))
+    ended = rf"job {number}\.0: run \S+ ended: remove {ids}"
+    assert eventually(lambda: re.search(ended, _text(shared, "schedd")))
 
 
 def _text(pool: Pool, role: str) -> str:
@@ -66,3 +71,72 @@ def test_a_request_that_changes_something_is_in_the_log_of_the_daemon_that_carri
     shared.try_("rm", str(number))
     told = re.findall(r"INFO roost\.requests: request [0-9a-f]{8} of \S+: act: (.*)", _text(shared, "schedd"))
     assert told[-2:] == ["done", "nothing was done"]
+
+
+def test_a_job_is_followed_through_all_logs_and_the_audit_trail(shared: Pool) -> None:
+    """Submitted, matched, run, held, released, run again, its slot vacated, removed: each by its request."""
+    # Its own requirements, so that it is matched rather than given the claim of another job.
+    number = shared.submit("executable = /bin/sleep\narguments = 600\nrequirements = Memory > 1 && Disk > 1\nqueue\n")
+    job = f"{number}.0"
+    shared.seen(job, JobStatus=2)
+    submission = str(shared.job(job)["SubmitRequestId"])
+    shared("hold", job)
+    shared.seen(job, JobStatus=5)
+    eventually(lambda: shared.try_("release", job).returncode == 0)
+    shared.seen(job, JobStatus=2)
+    shared("vacate", "--fast", job)
+    shared.seen(job, NumJobStarts=3, JobStatus=2)
+    shared("rm", job)
+
+    (hold,), (release,) = _decided(shared, job, "hold"), _decided(shared, job, "release")
+    (eviction,), (removal,) = _decided(shared, job, "eviction"), _decided(shared, job, "removal")
+    orders = [each["request"] for each in (hold, release, eviction, removal)]
+    assert len({submission, *orders}) == 5, "each request has an id of its own"
+    assert all(each["submission"] == submission for each in (hold, release, eviction, removal))
+    # All that was decided about the job is found by its own id, and nothing else.
+    about = json.loads(shared("audit", "--json", "--request", submission))
+    assert {each["job"] for each in about} == {job}
+    assert {"hold", "release", "removal", "eviction"} <= {each["kind"] for each in about}
+
+    queue, node = lines(shared, "schedd", submission), lines(shared, "node", submission)
+    decided = [line for line in queue if re.match(rf"job {re.escape(job)}: (hold|release|eviction|removal) ", line)]
+    assert [line.rpartition(" [")[2] for line in decided] == [f"{submission}, by {each}]" for each in orders]
+    assert len([line for line in queue if " begins on " in line]) == 3
+    assert any(f"by {orders[0]}]" in line and "ended: hold" in line for line in queue)
+    assert any(f"by {orders[0]}]" in line and "is to end: hold" in line for line in node)
+    for each, ending in ((orders[2], "evict"), (orders[3], "remove")):
+        assert any(f"by {each}]" in line and f"ended: {ending}" in line for line in lines(shared, "schedd", submission))
+        assert any(f"by {each}]" in line and "-> " in line for line in node), node
+    assert any("is matched with" in line for line in lines(shared, "central", submission))
+    assert all(f"request {each} of " in "".join(lines(shared, "schedd", each)) for each in orders)
+    told = json.loads(shared("story", "job", job, "--json"))
+    assert {each["request"] for each in told} >= {submission, *orders}
+
+
+def test_what_is_ordered_of_a_machine_names_its_request(shared: Pool) -> None:
+    machine = shared("status", "--json") and str(json.loads(shared("status", "--json"))[0]["Machine"])
+    shared("drain", machine)
+    try:
+        (drained,) = eventually(lambda: _of_kind(shared, "drain"))
+        request = drained["request"]
+        assert eventually(lambda: any(f"request {request} of " in line for line in lines(shared, "node", request)))
+        found = [line for line in lines(shared, "node", request) if "-> Drained/" in line]
+        assert found, lines(shared, "node", request)
+    finally:
+        shared("drain", "--cancel", machine)
+    cancelled = eventually(lambda: [each for each in _of_kind(shared, "drain") if each["request"] != request])
+    assert "cancelled" in cancelled[0]["reason"]
+
+
+def _of_kind(pool: Pool, kind: str) -> list[dict[str, Any]]:
+    run = pool.try_("audit", "--json", "--kind", kind)
+    return json.loads(run.stdout) if run.returncode == 0 else []
+
+
+def _decided(pool: Pool, job: str, kind: str) -> list[dict[str, Any]]:
+    """What is on record of a job, once there is something."""
+    found = eventually(
+        lambda: (run := pool.try_("audit", "--json", "--job", job, "--kind", kind)).returncode == 0 and run
+    )
+    records: list[dict[str, Any]] = json.loads(found.stdout)
+    return records

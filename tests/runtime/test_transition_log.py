@@ -8,6 +8,8 @@ from typing import Any
 from roost.classad import ClassAd
 from roost.explain.happenings import of_records
 from roost.model import events as ev
+from roost.model.causes import CauseIds
+from roost.runtime.causes import caused_by
 from roost.runtime.node.transition_log import TransitionLog
 from tests.startd.kit import Hand, job, policy
 from tests.startd.layout_cases import configured
@@ -92,7 +94,7 @@ def test_records_name_the_request_that_led_to_them(tmp_path: Path) -> None:
     hand.poll(1)
     log, last = TransitionLog(tmp_path / "transitions.jsonl", configured("")), hand.state
 
-    def note(event: ev.Event, submission: str) -> list[str]:
+    def note(event: ev.Event, submission: str) -> list[CauseIds]:
         nonlocal last
         before, taken = last, hand.feed(event).transitions
         last = hand.state
@@ -102,8 +104,15 @@ def test_records_name_the_request_that_led_to_them(tmp_path: Path) -> None:
     last, claim_id = hand.state, hand.state.claim.id
     log.ordered(hand.state.name, "0rder")
     assert note(ev.DeactivationRequested(claim_id=claim_id, reply_to="d"), "5ub") == []
-    assert note(ev.StarterExited(), "5ub") == ["0rder"]
+    assert note(ev.StarterExited(), "5ub") == [CauseIds("5ub", "0rder")]
     activation = ev.ActivationRequested(claim_id=claim_id, job_ad=job(ClusterId=2, ProcId=0), reply_to="a")
-    assert note(activation, "an0ther") == ["an0ther"]
+    assert note(activation, "an0ther") == [CauseIds("an0ther", "an0ther")]
     log.write(explained=True)
-    assert [record.request for record in log.read()] == ["0rder", "an0ther"]
+    # What is ordered while a job runs is by that order, and so is all until the job has gone.
+    with caused_by("vacate"):
+        assert set(note(ev.VacateRequested(fast=False), "an0ther")) == {CauseIds("an0ther", "vacate")}
+    assert note(ev.StarterExited(), "an0ther")[0] == CauseIds("an0ther", "vacate")
+    log.write(explained=True)
+    records = log.read()
+    assert [record.request for record in records][:3] == ["0rder", "an0ther", "vacate"]
+    assert [record.submission for record in records][:3] == ["5ub", "an0ther", "an0ther"]

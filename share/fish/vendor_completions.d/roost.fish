@@ -162,6 +162,7 @@ complete -c roost -n '__roost_at audit' -l kind -x -d 'one of discard, veto, pol
 complete -c roost -n '__roost_at audit' -l user -x -d 'ordered by a user, or about its jobs'
 complete -c roost -n '__roost_at audit' -l machine -x -d 'about a machine, or a slot of it'
 complete -c roost -n '__roost_at audit' -l job -x -d 'about a job (12.0) or a cluster (12)'
+complete -c roost -n '__roost_at audit' -l request -x -d 'ordered by a request, or about jobs that it submitted'
 complete -c roost -n '__roost_at audit' -l knob -x -d 'decided by the expression of that name'
 complete -c roost -n '__roost_at audit' -l configuration -x -d 'taken under that configuration'
 complete -c roost -n '__roost_at audit' -l long -d 'all that is recorded of each'

@@ -71,12 +71,14 @@ class Happening(NamedTuple):
     #: "job" or "slot".
     kind: str = "slot"
     milestone: Milestone = Milestone.NONE
+    #: The id of the request that led to it; "" if it is not known.
+    request: str = ""
 
     def data(self) -> dict[str, Any]:
         """As JSON."""
         return {
             "at": self.at, "kind": self.kind, "event": str(self.milestone) or None, "who": self.who, "what": self.what,
-            "why": list(self.why),
+            "why": list(self.why), "request": self.request or None,
         }  # fmt: skip
 
 
@@ -164,7 +166,8 @@ def of_record(record: SlotTransition, *, passing: bool = False) -> Happening | N
     whose = f" (fetched job {record.fetched} of {record.user or '?'})" if record.fetched else ""
     if record.job:
         whose = f" (job {record.job})"
-    return Happening(record.at, record.slot, f"{what}: {reason}{whose}", tuple(_why(record)))
+    what = f"{what}: {reason}{whose}"
+    return Happening(record.at, record.slot, what, tuple(_why(record)), request=record.request)
 
 
 def of_records(records: Iterable[SlotTransition], *, passing: bool = False) -> Iterator[Happening]:
@@ -238,7 +241,7 @@ def of_audit(record: AuditRecord) -> Happening:
         said = f"refused: {said}"
     elif record.effect != "done":
         said = f"{record.effect}: {said}".replace("-", " ", 1)
-    return Happening(record.at, who, said, tuple(decided_by(record)), kind)
+    return Happening(record.at, who, said, tuple(decided_by(record)), kind, request=record.request)
 
 
 def _decision_said(record: AuditRecord) -> str:

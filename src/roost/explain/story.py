@@ -83,7 +83,7 @@ def _with_request(happening: Happening, ad: ClassAd) -> Happening:
     request = ad.get("SubmitRequestId")
     if happening.milestone is not Milestone.SUBMITTED or not isinstance(request, str):
         return happening
-    return happening._replace(what=f"{happening.what}, request {request}")
+    return happening._replace(what=f"{happening.what}, request {request}", request=request)
 
 
 def slot_story(slot: str, records: Iterable[SlotTransition], decisions: Iterable[AuditRecord]) -> list[Happening]:
@@ -232,7 +232,7 @@ def _with_decisions(
             continue
         each = told[place]
         why = [line for line in of_audit(record).why if line not in each.why]
-        told[place] = each._replace(why=(*each.why, *why))
+        told[place] = each._replace(why=(*each.why, *why), request=record.request)
     return told, rest
 
 

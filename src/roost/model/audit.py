@@ -110,6 +110,10 @@ class AuditRecord(Struct):
     machine: str = ""
     slot: str = ""
     job: str = ""
+    #: The id of the request that led to it: the one that ordered it, otherwise the submission of the job.
+    request: str = ""
+    #: The id of the request that submitted the job, or the jobs.
+    submission: str = ""
     #: Knob or attribute whose expression decided; "" where none did.
     knob: str = ""
     expression: str = ""

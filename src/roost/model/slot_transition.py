@@ -48,6 +48,8 @@ class SlotTransition(Struct):
     cell: tuple[str, ...] = ()
     #: The id of the request that led to it: the order to end the run, otherwise the submission.
     request: str = ""
+    #: The id of the request that submitted the job.
+    submission: str = ""
     #: The expression that decided, its value, and where it was set.
     expression: str = ""
     value: str = ""

@@ -104,6 +104,8 @@ class Cause:
     subcode: int = 0
     text: str
     by: OrderedBy
+    #: The id of the request that ordered it; "" where none did.
+    request: str = field(default="", metadata={"added": True})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

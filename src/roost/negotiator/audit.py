@@ -109,6 +109,8 @@ def _about(match: Match, snapshot: Snapshot, settings: Settings) -> AuditRecord:
         machine=match.node,
         slot=match.slot,
         job=match.job if match.among == 1 else "",
+        submission=match.submission if match.among == 1 else "",
+        request=match.submission if match.among == 1 else "",
         configuration=settings.in_force.configuration,
         detail={} if match.among == 1 else {"like": match.job, "among": match.among},
     )

@@ -406,6 +406,7 @@ class SlotAllocator:
                 autocluster=pending.request.autocluster,
                 job=pending.request.job,
                 among=pending.request.count,
+                submission=pending.request.submission,
                 slot=name,
                 node=self.snapshot.nodes[name],
                 claim_id=self.snapshot.claims[name],

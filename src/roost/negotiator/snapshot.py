@@ -26,6 +26,8 @@ class Request:
     count: int
     #: The first of them, ``12.0``.
     job: str
+    #: The id of the request that submitted it; "" if it is not known.
+    submission: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,6 +112,8 @@ class Match:
     job: str
     #: Jobs of the request.
     among: int = 1
+    #: The id of the request that submitted that job; "" if it is not known.
+    submission: str = ""
     slot: str
     node: str
     claim_id: str

@@ -148,6 +148,7 @@ def run_ended(
         at=at,
         ending=str(report.ending),
         started=report.started,
+        request="" if cause is None else cause.request,
         code=0 if cause is None else cause.code,
         subcode=0 if cause is None else cause.subcode,
         text="" if cause is None else cause.text,

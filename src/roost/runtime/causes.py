@@ -1,25 +1,29 @@
-"""What brought a job about, as the logs of all daemons name it: the id of the request that submitted it.
+"""The request that a daemon carries out at present.
 
-The id travels in the job's ad, so each daemon that has the ad can name it, and one job's lines are found in all logs.
+It is known to all that is called while the request is handled, and to the tasks and timers that this begins. So a
+record that is made on the way can name the request, without each function between having it as an argument.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Final
 
-from roost.classad import ClassAd
-
-#: Attribute of a job's ad.
-REQUEST: Final = "SubmitRequestId"
-_KEY: Final = REQUEST.lower()
+_REQUEST: Final[ContextVar[str]] = ContextVar("request", default="")
 
 
-def cause_id(ad: ClassAd | None) -> str:
-    """The id of the request that submitted a job; "" if it is not known."""
-    found = None if ad is None else ad.cell(_KEY)
-    return found if isinstance(found, str) else ""
+@contextmanager
+def caused_by(request: str) -> Iterator[None]:
+    """What happens within is caused by the request of this id; "" for none."""
+    token = _REQUEST.set(request)
+    try:
+        yield
+    finally:
+        _REQUEST.reset(token)
 
 
-def bracketed(cause: str) -> str:
-    """An id at the end of a line of the log."""
-    return f" [{cause}]" if cause else ""
+def present_request() -> str:
+    """The id of the request that is carried out; "" where none is."""
+    return _REQUEST.get()

@@ -299,10 +299,12 @@ def held_at_submit(ad: ClassAd) -> bool:
 class Following:
     """The search for the owner's other jobs that are to go with a removed job, by its OtherJobRemoveRequirements."""
 
-    __slots__ = ("clusters", "proc", "wanted")
+    __slots__ = ("clusters", "proc", "request", "wanted")
 
-    def __init__(self, wanted: Expr, clusters: list[int]) -> None:
+    def __init__(self, wanted: Expr, clusters: list[int], request: str) -> None:
         self.wanted = wanted
+        #: The id of the request that removed the job; "" where none did.
+        self.request = request
         #: Clusters that have not been searched, the next one last, and the next job of that.
         self.clusters = clusters
         self.proc = 0

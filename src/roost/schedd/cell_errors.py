@@ -11,7 +11,7 @@ from typing import Final
 from roost.classad import ClassAd
 from roost.model.audit import AuditKind, AuditRecord, some
 from roost.schedd.book import Job
-from roost.schedd.changes import AddAudit, PutErrors
+from roost.schedd.changes import PutErrors
 from roost.schedd.claim_table import ClaimTable
 from roost.schedd.events import ErrorsCleared, RunEnded
 from roost.schedd.work import Work
@@ -38,7 +38,7 @@ def note_error(work: Work, claim_table: ClaimTable, job: Job, event: RunEnded) -
         id=f"cell-error/{event.run}", kind=AuditKind.COMMAND, at=work.now, until=work.now, machine=event.node,
         job=str(job.id), reason=words, samples=some([instance]),
     )  # fmt: skip
-    work.changes.append(AddAudit(record=record))
+    work.record(record, job.ad)
     work.offer()
 
 
@@ -52,5 +52,5 @@ def clear_errors(work: Work, claim_table: ClaimTable, event: ErrorsCleared) -> N
         id=f"cell-cleared/{event.actor}/{work.now:.6f}", kind=AuditKind.COMMAND, at=work.now, until=work.now,
         actor=event.actor, reason="error state cleared", count=len(cleared), samples=some(cleared),
     )  # fmt: skip
-    work.changes.append(AddAudit(record=record))
+    work.record(record)
     work.offer()

@@ -13,7 +13,7 @@ from roost.model.audit import AuditKind, AuditRecord
 from roost.model.cell_requests import TASK
 from roost.model.cell_usage import CHARGED, IO, MEMORY, NAMES, Owner
 from roost.schedd.book import Job
-from roost.schedd.changes import AddAudit, ClearUsage, PutUsage
+from roost.schedd.changes import ClearUsage, PutUsage
 from roost.schedd.claim_table import ClaimTable
 from roost.schedd.events import UsageCleared, UsageRuled
 from roost.schedd.work import Work
@@ -88,7 +88,7 @@ def clear_usage(work: Work, claim_table: ClaimTable, event: UsageCleared) -> Non
         id=f"cell-usage/{event.actor}/{work.now:.6f}", kind=AuditKind.COMMAND, at=work.now, until=work.now,
         actor=event.actor, reason="usage cleared", count=max(1, count),
     )  # fmt: skip
-    work.changes.append(AddAudit(record=record))
+    work.record(record)
     work.offer(later=True)
 
 

@@ -56,7 +56,6 @@ _KINDS: Final = {
 
 def acted(work: Work, claim_table: ClaimTable, event: Acted) -> None:
     """Do what was asked for to every job that it can be done to."""
-    work.request = event.request
     counts: Counter[str] = Counter()
     results = {}
     done_ruling, denied_ruling = _ruling(event, Effect.DONE), _ruling(event, Effect.REFUSED)
@@ -224,13 +223,13 @@ def begin_following(work: Work, job: Job) -> None:
     except ParseError:
         return
     clusters = [each.number for each in work.book.clusters.values() if each.owner == job.owner]
-    work.book.following[job.id] = Following(wanted, clusters[::-1])
+    work.book.following[job.id] = Following(wanted, clusters[::-1], work.request)
 
 
 def follow(work: Work, claim_table: ClaimTable) -> None:
     """Look at some more jobs, and remove those that are to go with a removed one."""
     first, following = next(iter(work.book.following.items()))
-    job = work.book.find(first)
+    job, work.request = work.book.find(first), following.request
     left = FOLLOWERS_A_STEP if job is not None else 0
     while left and job is not None and following.clusters:
         cluster, proc = work.book.clusters.get(following.clusters[-1]), following.proc
@@ -273,7 +272,6 @@ def _end_run(
                 subcode=subcode,
                 text=text,
                 hard=hard,
-                request=work.request,
             )
         )
 

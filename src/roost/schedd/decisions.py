@@ -12,6 +12,7 @@ from typing import Final
 from roost.base.records import dataclass, replace
 from roost.base.structs import replaced
 from roost.model.audit import AuditKind, AuditRecord, Effect, InForce, clipped, some
+from roost.model.causes import CauseIds
 from roost.model.digests import digest
 from roost.schedd.identifiers import JobId
 from roost.schedd.ranges import Ranges
@@ -41,19 +42,23 @@ class Ruling:
 class Rulings:
     """The decisions of one step."""
 
-    __slots__ = ("_jobs", "_last")
+    __slots__ = ("_jobs", "_last", "_submissions")
 
     def __init__(self) -> None:
         self._jobs: dict[Ruling, list[JobId]] = {}
+        #: Cluster to the id of the request that submitted it.
+        self._submissions: dict[int, str] = {}
         #: The decision made last, its user, and its jobs: many jobs in a row have the same.
         self._last: tuple[Ruling, str, list[JobId]] | None = None
 
-    def add(self, ruling: Ruling, user: str, job: JobId) -> None:
-        """One about a job that competes in the name of `user`."""
+    def add(self, ruling: Ruling, user: str, job: JobId, submission: str) -> None:
+        """One about a job that competes in the name of `user`, and the id of the request that submitted it."""
+        self._submissions[job.cluster] = submission
         self._of(ruling, user).append(job)
 
-    def add_all(self, ruling: Ruling, user: str, jobs: list[JobId]) -> None:
-        """One about several jobs."""
+    def add_all(self, ruling: Ruling, user: str, jobs: list[JobId], submission: str) -> None:
+        """One about several jobs of a cluster."""
+        self._submissions.update({job.cluster: submission for job in jobs[:1]})
         self._of(ruling, user).extend(jobs)
 
     def _of(self, ruling: Ruling, user: str) -> list[JobId]:
@@ -61,16 +66,24 @@ class Rulings:
             self._last = ruling, user, self._jobs.setdefault(replace(ruling, user=user), [])
         return self._last[2]
 
-    def records(self, in_force: InForce, now: float) -> Iterator[AuditRecord]:
-        """All of them."""
+    def records(self, in_force: InForce, now: float, request: str = "") -> Iterator[AuditRecord]:
+        """All of them; `request` is the id of the request that ordered them, "" where none did."""
         for ruling, jobs in self._jobs.items():
             record = _record(ruling, in_force, now)
             if len(jobs) <= ALONE_MAX:
                 for job in jobs:
-                    yield replaced(record, id=_id(ruling, str(job), now), job=str(job))
+                    ids = self._ids(job, request)
+                    yield replaced(record, id=_id(ruling, str(job), now), job=str(job), **ids._asdict())
             else:
-                names = list(_ranges(jobs))
-                yield replaced(record, id=_id(ruling, names[0], now), count=len(jobs), samples=some(names))
+                names, different = list(_ranges(jobs)), {self._ids(job, request) for job in jobs}
+                shared = different.pop() if len(different) == 1 else CauseIds(request=request)
+                yield replaced(
+                    record, id=_id(ruling, names[0], now), count=len(jobs), samples=some(names), **shared._asdict()
+                )
+
+    def _ids(self, job: JobId, request: str) -> CauseIds:
+        submission = self._submissions[job.cluster]
+        return CauseIds(submission, request or submission)
 
 
 def _record(ruling: Ruling, in_force: InForce, now: float) -> AuditRecord:

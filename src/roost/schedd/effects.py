@@ -1,4 +1,7 @@
-"""What a queue orders, beside keeping its changes: values that are carried out once those changes are on disk."""
+"""What a queue orders, beside keeping its changes: values that are carried out once those changes are on disk.
+
+The step that they are of names the request that caused them all.
+"""
 
 from __future__ import annotations
 
@@ -51,8 +54,6 @@ class EndRun:
     subcode: int = 0
     text: str = ""
     hard: bool = False
-    #: The id of the request that ends it; "" where the queue does by itself.
-    request: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

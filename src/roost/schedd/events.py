@@ -204,6 +204,8 @@ class RunEnded:
     bytes_received: int = 0
     #: What slave tasks of a parallel job have used; `attributes` are those of the job's own processes.
     tasks: tuple[TaskUse, ...] = ()
+    #: The id of the request that ordered the end; "" where none did.
+    request: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -264,6 +266,8 @@ class ErrorsCleared:
     instances: tuple[str, ...]
     #: The user who orders it.
     actor: str
+    #: As of `Submitted`.
+    request: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -272,6 +276,8 @@ class UsageCleared:
 
     #: The user who orders it.
     actor: str
+    #: As of `Submitted`.
+    request: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -87,6 +87,8 @@ class Step:
     effects: tuple[Effect, ...]
     #: Rows of the table that jobs took; those of jobs that are removed together are not among them.
     transitions: tuple[tuple[JobId, Transition], ...] = ()
+    #: The id of the request that caused it all; "" where none did.
+    request: str = ""
 
 
 _step: Final = maker(Step)
@@ -167,6 +169,7 @@ class Queue:
         """What `event`, at `now` (epoch s), leads to."""
         settings = self.claim_table.settings
         work = Work(self.book, now, settings.in_force, settings.zone, settings.user_maps)
+        work.request = getattr(event, "request", "")
         self._handle(work, event)
         if work.gone:
             array_holds.tasks_left(work)
@@ -180,7 +183,12 @@ class Queue:
         if self.claim_table.reporting is not None:
             report(work, self.claim_table.reporting, event)
         work.finish(kept=self.kept)
-        return _step(changes=tuple(work.changes), effects=tuple(work.effects), transitions=tuple(work.transitions))
+        return _step(
+            changes=tuple(work.changes),
+            effects=tuple(work.effects),
+            transitions=tuple(work.transitions),
+            request=work.request,
+        )
 
     def _handle(self, work: Work, event: Event) -> None:
         match event:

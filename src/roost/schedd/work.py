@@ -11,10 +11,12 @@ from datetime import UTC, datetime, tzinfo
 from typing import Any, Final
 
 from roost.base.changed import maker
+from roost.base.structs import replaced
 from roost.classad import UNDEFINED, ClassAd
 from roost.classad.ad import key_of
 from roost.classad.world import FixedWorld, World
-from roost.model.audit import NOTHING_KNOWN, InForce
+from roost.model.audit import NOTHING_KNOWN, AuditRecord, InForce
+from roost.model.causes import submission_of
 from roost.model.identifiers import public_of
 from roost.schedd.book import Book, Cluster, Job, held_at_submit
 from roost.schedd.changes import (
@@ -123,15 +125,21 @@ class Work:
         """Something was decided about a job that is to be on record."""
         if self._rulings is None:
             self._rulings = Rulings()
-        self._rulings.add(ruling, job.cluster.submitter_for(job.id.proc) or job.owner, job.id)
+        cluster = job.cluster
+        self._rulings.add(ruling, cluster.submitter_for(job.id.proc) or job.owner, job.id, submission_of(cluster.ad))
 
     def decided_of(self, cluster: Cluster, procs: Iterable[int], ruling: Ruling) -> None:
         """The same about jobs of a cluster that compete in one name."""
         if self._rulings is None:
             self._rulings = Rulings()
-        self._rulings.add_all(
-            ruling, cluster.submitter or cluster.owner, [JobId(cluster.number, proc) for proc in procs]
-        )
+        jobs = [JobId(cluster.number, proc) for proc in procs]
+        self._rulings.add_all(ruling, cluster.submitter or cluster.owner, jobs, submission_of(cluster.ad))
+
+    def record(self, decision: AuditRecord, ad: ClassAd | None = None) -> None:
+        """Have a decision on record that is no ruling; `ad` is that of the job that it is about."""
+        submission = submission_of(ad)
+        request = self.request or submission
+        self.changes.append(AddAudit(record=replaced(decision, submission=submission, request=request)))
 
     def order(self, effect: Effect) -> None:
         """Add an effect."""
@@ -318,7 +326,8 @@ class Work:
         for (path, owner), texts in self._logs.items():
             self.changes.append(AppendLog(path=path, text="".join(texts), owner=owner))
         if self._rulings is not None:
-            self.changes.extend(AddAudit(record=each) for each in self._rulings.records(self._in_force, self.now))
+            about = self._in_force, self.now, self.request
+            self.changes.extend(AddAudit(record=each) for each in self._rulings.records(*about))
         if self._offer or self._offer_later:
             self.effects.append(_offer_jobs(later=not self._offer, left=self.left if self._offer else ()))
 

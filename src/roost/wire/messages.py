@@ -47,6 +47,8 @@ class ReleaseClaim(Message, frozen=True, kw_only=True):
     """The queue gives a claim back."""
 
     claim_id: str
+    #: The id of the request that led to it, for the log; "" where none did.
+    request: str = ""
 
 
 class KeepAlive(Message, frozen=True, kw_only=True):
@@ -78,7 +80,7 @@ class EndJob(Message, frozen=True, kw_only=True):
     text: str = ""
     #: At once, without time for its own end.
     hard: bool = False
-    #: The id of the request that ends it, for the log; "" where the queue does by itself.
+    #: As of `ReleaseClaim`.
     request: str = ""
 
 
@@ -86,12 +88,16 @@ class SuspendJob(Message, frozen=True, kw_only=True):
     """The job of a claim is to stand still until `ContinueJob`."""
 
     claim_id: str
+    #: As of `ReleaseClaim`.
+    request: str = ""
 
 
 class ContinueJob(Message, frozen=True, kw_only=True):
     """The job of a claim is to go on."""
 
     claim_id: str
+    #: As of `ReleaseClaim`.
+    request: str = ""
 
 
 class ReportTaken(Message, frozen=True, kw_only=True):
@@ -250,6 +256,8 @@ class RunEnded(Message, frozen=True, kw_only=True):
     bytes_received: int = 0
     #: Of a parallel job with slave tasks, what each of them used.
     tasks: list[TaskUse] = []
+    #: The id of the request that ordered the end, for the log; "" where none did.
+    request: str = ""
 
 
 class ClaimGone(Message, frozen=True, kw_only=True):

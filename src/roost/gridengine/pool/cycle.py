@@ -474,6 +474,7 @@ def _starts(
                 autocluster=each.request.autocluster,
                 job=each.request.job,
                 among=each.request.count,
+                submission=each.request.submission,
                 slot=slots[0],
                 node=nodes[0],
                 claim_id=claims[0],

@@ -16,6 +16,7 @@ from roost.classad import Expr, ParseError, parse_expression
 from roost.runtime.bus.budget import OverBudget, check_length
 from roost.runtime.bus.client import Carrier
 from roost.runtime.bus.permission import DENIED
+from roost.runtime.causes import caused_by
 from roost.runtime.database_guard import StoreError
 from roost.wire.errors import WireError
 from roost.wire.messages import Answer, Ask
@@ -86,6 +87,10 @@ class RequestAnswers(ABC):
 
     async def on_ask(self, ask: Ask, sender: str, reply: str) -> None:
         """Answer a request."""
+        with caused_by(ask.id):
+            await self._answer(ask, sender, reply)
+
+    async def _answer(self, ask: Ask, sender: str, reply: str) -> None:
         try:
             verb = asked_verb(self.of, ask)
             found: object = self.refusal(verb, sender)

@@ -11,6 +11,7 @@ from roost.config.in_force import configuration_record
 from roost.model.audit import AuditKind, AuditRecord, Effect, clipped, some
 from roost.model.digests import digest
 from roost.runtime.audit_sender import AuditSender
+from roost.runtime.causes import present_request
 from roost.runtime.central.audit_keeper import AuditKeeper, audit_settings
 from roost.runtime.role import ConfigurationRefused, must_go_on
 from roost.wire import messages as m
@@ -98,6 +99,7 @@ class CentralAudit:
             effect=Effect.REFUSED if refusal else Effect.DONE,
             actor=actor,
             user=user,
+            request=present_request(),
             configuration=self.configuration,
             reason=clipped(f"{what}: {refusal}" if refusal else what),
             count=max(1, len(names)),

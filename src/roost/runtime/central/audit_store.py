@@ -195,6 +195,8 @@ def _asked(wanted: AuditTrail) -> Select[Any]:
             query = query.where(
                 or_(column.istartswith(head, autoescape=True), c.record.icontains(head, autoescape=True))
             )
+    if wanted.request:
+        query = query.where(c.record.contains(wanted.request, autoescape=True))
     if wanted.after is not None:
         return query.where(c.seq > wanted.after).order_by(c.seq)
     return query.order_by(c.until.desc(), c.seq.desc())
@@ -202,6 +204,8 @@ def _asked(wanted: AuditTrail) -> Select[Any]:
 
 def _is_about(record: AuditRecord, wanted: AuditTrail) -> bool:
     if wanted.job and not _names_job(record, wanted.job):
+        return False
+    if wanted.request and wanted.request not in (record.request, record.submission):
         return False
     return not wanted.machine or _names_machine(record, wanted.machine.lower())
 

@@ -215,16 +215,6 @@ class Bookings:
         """What slots that are on their way cost."""
         return tuple(self._pledges.values())
 
-    def causes(self) -> dict[tuple[str, str], str]:
-        """Queue and the first job of a request to the id of what submitted it."""
-        return {
-            (schedd, each.job): each.request
-            for schedd, queue in self._queues.items()
-            if queue.demand is not None
-            for wanted in queue.demand.submitters.values()
-            for each in wanted
-        }
-
     def requests(self) -> list[tuple[str, str, m.Demand, tuple[Request, ...]]]:
         """Queue, submitter, the queue's demand, and what is still to be matched of it."""
         found = []
@@ -237,7 +227,11 @@ class Bookings:
                     ad = queue.ads.get(each.autocluster)
                     count = each.count - queue.pending(submitter, each.autocluster)
                     if ad is not None and count > 0:
-                        requests.append(Request(autocluster=each.autocluster, ad=ad, count=count, job=each.job))
+                        requests.append(
+                            Request(
+                                autocluster=each.autocluster, ad=ad, count=count, job=each.job, submission=each.request
+                            )
+                        )
                 if requests:
                     found.append((schedd, submitter, queue.demand, tuple(requests)))
         return found

@@ -23,6 +23,7 @@ from roost.collector.table import LIFETIME_S, SLOT, AdTable
 from roost.config import Config, ConfigError
 from roost.config.access import access
 from roost.defrag.policy import is_wanted
+from roost.model.causes import CauseIds
 from roost.model.digests import digest
 from roost.negotiator.accounts import CHARGED_EVERY_S
 from roost.negotiator.settings import intervals_from
@@ -31,7 +32,6 @@ from roost.negotiator.timing import CycleTimer, Urgency
 from roost.runtime.bus.budget import time_max_of
 from roost.runtime.bus.client import Bus
 from roost.runtime.bus.lanes import Lanes
-from roost.runtime.causes import bracketed
 from roost.runtime.central.answers import CentralAnswers
 from roost.runtime.central.audit import CentralAudit
 from roost.runtime.central.bookings import Bookings
@@ -463,14 +463,13 @@ class CentralDaemon:
     async def _deliver(self, plan: Plan) -> None:
         now = self.clock.now()
         by_queue: dict[str, list[m.Match]] = {}
-        causes = self.bookings.causes() if plan.matches else {}
         if self.informs:
             await self._inform(plan)
         for match in plan.matches:
             self.bookings.promise(match, now)
-            cause = bracketed(causes.get((match.schedd, match.job), ""))
+            ids = CauseIds(match.submission, match.submission).bracketed()
             _matchmaker_log.info(
-                "%s is matched with %s for job %s or one like it%s", match.slot, match.submitter, match.job, cause
+                "%s is matched with %s for job %s or one like it%s", match.slot, match.submitter, match.job, ids
             )
             by_queue.setdefault(match.schedd, []).append(
                 m.Match(

@@ -17,11 +17,13 @@ from pathlib import Path
 from typing import Any, Final
 
 from roost.base.records import replace
+from roost.base.structs import replaced
 from roost.classad import ClassAd
 from roost.config import Config, ConfigError
 from roost.config.in_force import configuration_record
 from roost.model import events as ev
 from roost.model.audit import AuditRecord
+from roost.model.causes import CauseIds, submission_of
 from roost.model.events import ShutdownKind
 from roost.model.slots import SlotId
 from roost.model.starter_effects import ReportExit
@@ -34,7 +36,7 @@ from roost.policy.decision import Decision
 from roost.runtime.audit_sender import AuditSender
 from roost.runtime.bus.client import Carrier
 from roost.runtime.bus.lanes import Lanes
-from roost.runtime.causes import bracketed, cause_id
+from roost.runtime.causes import present_request
 from roost.runtime.cell_root import let_users_to, write_root
 from roost.runtime.daemon_ads import REFRESH_S, master_ad
 from roost.runtime.files.deputies import Deputies
@@ -468,10 +470,10 @@ class NodeDaemon:
         if taken.transitions and self._poll_is_far:
             self._poll_as_if_claimed()
         job = taken.state.claim.job_ad
-        submission = cause_id(before.claim.job_ad if job is None else job) if taken.transitions else ""
+        submission = submission_of(before.claim.job_ad if job is None else job) if taken.transitions else ""
         for each in taken.transitions:
-            request = self.transition_log.note(slot.plan.id.number, before, taken.state, each, submission)
-            of = bracketed(request)
+            ids = self.transition_log.note(slot.plan.id.number, before, taken.state, each, submission)
+            of = ids.bracketed()
             _log.info("%s: %s -> %s (%s: %s)%s", slot.name, each.source, each.target, each.number, each.reason, of)
             if is_eviction(each):
                 about = of_slot(
@@ -483,7 +485,7 @@ class NodeDaemon:
                     configuration=self.configuration,
                     rank=self.transition_log.expression("RANK", slot.plan.id.number),
                 )
-                self.record(about)
+                self.record(about, ids)
 
     def _place_of(self, decision: Decision | None, slot: NodeSlot) -> str:
         """Where the expression of a decision was set; "" if there is none."""
@@ -501,7 +503,11 @@ class NodeDaemon:
             if isinstance(effect, ReportExit):
                 self.transition_log.note_exit(slot.name, effect.report)
         for each in taken.transitions:
-            _starter_log.debug("%s %s: %s -> %s (%s)", slot.name, slot.run_name, each.source, each.target, each.reason)
+            ids = self.transition_log.starter_ids(slot.name, starter.state.job_ad)
+            of = ids.bracketed()
+            _starter_log.debug(
+                "%s %s: %s -> %s (%s)%s", slot.name, slot.run_name, each.source, each.target, each.reason, of
+            )
             if is_starter_eviction(each):
                 self.transition_log.note_starter(slot.plan.id.number, slot.state, starter.state.job_ad, each)
             place = self._place_of(each.decision, slot)
@@ -568,10 +574,11 @@ class NodeDaemon:
     async def _tell_decisions(self, message: m.Audit) -> None:
         self.outbox.to_pool(message)
 
-    def record(self, decision: AuditRecord | None) -> None:
-        """Have a decision on record."""
+    def record(self, decision: AuditRecord | None, ids: CauseIds | None = None) -> None:
+        """Have a decision on record; `ids` are those of what led to it, the request that is carried out by default."""
         if decision is not None:
-            self.audit.add([audit_data(decision)])
+            ids = ids or CauseIds(request=present_request())
+            self.audit.add([audit_data(replaced(decision, **ids._asdict()))])
 
     def _note_configuration(self, config: Config | None) -> None:
         after = self.config if config is None else config

@@ -39,6 +39,7 @@ def ended_run(slot: NodeSlot, ended: ev.RunEnded, tasks: Sequence[TaskUse] = ())
         bytes_sent=ended.bytes_sent,
         bytes_received=ended.bytes_received,
         tasks=list(tasks),
+        request=ended.request,
     )
 
 

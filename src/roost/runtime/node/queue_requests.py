@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Protocol
 
 from roost.model import effects as ef
 from roost.model import events as ev
+from roost.model.causes import causes_of
 from roost.model.cell_requests import Suspender
 from roost.model.claims import ClaimRequest
 from roost.model.reasons import Refusal
 from roost.model.starter import Cause, Ending, OrderedBy
 from roost.node.machine import Outs
-from roost.runtime.causes import bracketed
+from roost.runtime.causes import caused_by
 from roost.wire import messages as m
 from roost.wire.ads import ad_from
 from roost.wire.errors import WireError
@@ -56,7 +57,8 @@ class QueueRequests:
     def on_message(self, message: Message, sender: str, reply: str) -> None:
         """A queue says something."""
         try:
-            self._daemon.carry_out(self._handled(message, sender, self._daemon.clock.now()))
+            with caused_by(getattr(message, "request", "")):
+                self._daemon.carry_out(self._handled(message, sender, self._daemon.clock.now()))
         except WireError as error:
             _log.warning("from %s: %s: %s", sender, type(message).__name__, error)
 
@@ -169,14 +171,22 @@ class QueueRequests:
             ending = Ending(message.ending)
         except ValueError:
             raise WireError(f"ending: {message.ending!r} is not one of {', '.join(Ending)}") from None
-        cause = Cause(ending=ending, code=message.code, subcode=message.subcode, text=message.text, by=OrderedBy.QUEUE)
+        cause = Cause(
+            ending=ending,
+            code=message.code,
+            subcode=message.subcode,
+            text=message.text,
+            by=OrderedBy.QUEUE,
+            request=message.request,
+        )
         found = self._machine.slot_of(message.claim_id)
         if found is None:
             if message.run not in self._daemon.reports:
                 gone = m.ClaimsKnown(reply_to="end", known={}, unknown=[message.claim_id])
                 self._daemon.outbox.to_queue(sender, gone)
             return None
-        _log.info("run %s of %s is to end: %s%s", message.run, sender, message.ending, bracketed(message.request))
+        ids = causes_of(found[0].state.claim.job_ad, message.request).bracketed()
+        _log.info("run %s of %s is to end: %s%s", message.run, sender, message.ending, ids)
         if message.request:
             self._daemon.transition_log.ordered(found[0].name, message.request)
         return self._machine.end_run(message.claim_id, message.run, cause, hard=message.hard, now=now)

@@ -25,6 +25,7 @@ from roost.base.records import dataclass
 from roost.base.structs import data_of, replaced
 from roost.classad import ClassAd, ParseError
 from roost.config import Config, ConfigError
+from roost.model.causes import CauseIds, causes_of
 from roost.model.claims import ClaimKind
 from roost.model.reasons import Reason
 from roost.model.slot_transition import ClauseSeen, ProgramEnd, SlotTransition
@@ -34,9 +35,9 @@ from roost.policy.decision import Decision
 from roost.policy.explain import Explanation
 from roost.policy.explain.configured import configured_expression
 from roost.policy.render.sentences import change_text, one_line, reasons, value_text
-from roost.runtime.causes import cause_id
+from roost.runtime.causes import present_request
 from roost.startd.slot_state import SlotState
-from roost.startd.states import BUSY, CLAIMED, State
+from roost.startd.states import BUSY, CLAIMED, KILLING, RETIRING, VACATING, State
 from roost.startd.work import Taken
 from roost.starter.work import Taken as StarterTaken
 from roost.wire.errors import WireError
@@ -77,7 +78,7 @@ class TransitionLog:
         self._left: set[str] = set()
         #: Slots to how their job's program ended by itself, until its run is over.
         self._exits: dict[str, ProgramEnd] = {}
-        #: Slots to the id of the request that ordered the end of their run, until that is over.
+        #: Slots to the id of the request that ordered the end of their run or claim, until that is over.
         self._ordered: dict[str, str] = {}
 
     def reconfigure(self, config: Config) -> None:
@@ -90,11 +91,14 @@ class TransitionLog:
         """A request has ordered the end of the slot's run: what follows is by this request, until the run is over."""
         self._ordered[slot] = request
 
-    def note(self, slot: int, before: SlotState, after: SlotState, taken: Taken, submission: str = "") -> str:
-        """A slot has made a transition. The id of the request that led to it; `submission` is that of its job."""
+    def note(self, slot: int, before: SlotState, after: SlotState, taken: Taken, submission: str = "") -> CauseIds:
+        """A slot has made a transition. The ids of what led to it; `submission` is that of its job."""
         if taken.target == BUSY:
             self._ordered.pop(before.name, None)
-        request = self._ordered.get(before.name, submission)
+        present = present_request()
+        if present and taken.target in _GOES:
+            self._ordered[before.name] = present
+        ids = CauseIds(submission, present or self._ordered.get(before.name, submission))
         if taken.target.state not in _HELD:
             self._ordered.pop(before.name, None)
         about, end = self._about(before, after, taken), self._exits.pop(before.name, None)
@@ -111,10 +115,10 @@ class TransitionLog:
             user=about.user,
             exit=end if about.job else None,
             cell=tuple(after.suspenders.causes.values()) if taken.reason is Reason.CELL_SUSPENSION else (),
-            request=request,
+            **ids._asdict(),
         )
         self._add(_Waiting(record, taken.decision, slot))
-        return request
+        return ids
 
     def _about(self, before: SlotState, after: SlotState, taken: Taken) -> _Job:
         """The job that a transition was about. What becomes of a claim after its job has left is not about that job."""
@@ -134,6 +138,10 @@ class TransitionLog:
         if report.ending is Ending.EXIT:
             self._exits[slot] = ProgramEnd(code=report.exit_code, signal=report.exit_signal)
 
+    def starter_ids(self, slot: str, job_ad: ClassAd) -> CauseIds:
+        """The ids of what led to a transition of the starter on a slot."""
+        return causes_of(job_ad, present_request() or self._ordered.get(slot, ""))
+
     def note_starter(self, slot: int, state: SlotState, job_ad: ClassAd, taken: StarterTaken) -> None:
         """A starter has begun to evict its job by its own policy, or to kill it."""
         about = _of_job(job_ad, state.claim.kind)
@@ -148,7 +156,7 @@ class TransitionLog:
             job=about.job,
             fetched=about.fetched,
             user=about.user,
-            request=self._ordered.get(state.name) or cause_id(job_ad) or "",
+            **self.starter_ids(state.name, job_ad)._asdict(),
         )
         self._add(_Waiting(record, taken.decision, slot))
 
@@ -246,6 +254,8 @@ def _is_of(record: SlotTransition, slot: str) -> bool:
 
 #: States in which the slot is in use.
 _HELD: Final = (State.CLAIMED, State.PREEMPTING)
+#: States and activities of a slot whose job has to go.
+_GOES: Final = (RETIRING, VACATING, KILLING)
 
 
 class _Job(NamedTuple):

@@ -23,12 +23,13 @@ from roost.base.records import replace
 from roost.config import Config, ConfigError
 from roost.config.access import access
 from roost.config.in_force import configuration_record
+from roost.model.audit import AuditKind, AuditRecord, Effect
+from roost.model.causes import CauseIds, causes_of
 from roost.model.queue_context import QueueContext
 from roost.runtime.audit_sender import AuditSender
 from roost.runtime.bus.budget import time_max_of
 from roost.runtime.bus.client import Bus, internal_error
 from roost.runtime.bus.lanes import Lanes
-from roost.runtime.causes import bracketed, cause_id
 from roost.runtime.database_guard import Damaged, StoreError
 from roost.runtime.files.deputies import Deputies
 from roost.runtime.progress import Progress
@@ -48,7 +49,7 @@ from roost.runtime.queue.user_logs import UserLogs
 from roost.runtime.role import ConfigurationRefused, Ending, RoleContext, give_up, must_go_on, superusers
 from roost.schedd import effects as ef
 from roost.schedd import events as ev
-from roost.schedd.changes import Change, PutClaim, PutJob
+from roost.schedd.changes import AddAudit, Change, PutClaim, PutJob
 from roost.schedd.claim_table import QueueSettings
 from roost.schedd.configured import queue_settings
 from roost.schedd.local import local_name
@@ -264,6 +265,9 @@ class ScheddDaemon:
                 # Not a promise: a match may arrive while its job is still being written to the disk.
                 self.demands.idle(effect)
                 self.local.look()
+        for change in step.changes:
+            if isinstance(change, AddAudit) and (change.record.job or change.record.kind in _OF_JOBS):
+                _log_decision(change.record)
         if step.changes or step.effects:
             self._steps.append(step)
             self._fed += 1
@@ -329,7 +333,7 @@ class ScheddDaemon:
             for step in steps:
                 for effect in step.effects:
                     try:
-                        await self._perform(effect)
+                        await self._perform(effect, step.request)
                     except (WireError, OSError) as error:
                         _log.error("%s is not done: %s", type(effect).__name__, error)
             self._idle = not self._steps
@@ -427,7 +431,7 @@ class ScheddDaemon:
 
     # -- orders of the core --------------------------------------------------------------------------
 
-    async def _perform(self, effect: ef.Effect) -> None:
+    async def _perform(self, effect: ef.Effect, request: str) -> None:
         match effect:
             case ef.OfferJobs():
                 # It was done when the step was taken.
@@ -443,24 +447,26 @@ class ScheddDaemon:
             case ef.StartRun():
                 self._log_run(effect.claim_id, f"run {effect.run} begins on {effect.node}")
                 try:
-                    await self._tell_node(effect, await self.answers.cell.context(effect.job_ad))
+                    context = await self.answers.cell.context(effect.job_ad)
                 except NoSuchQueue as problem:
                     self.feed(ev.RunRefused(claim_id=effect.claim_id, run=effect.run, refusal=str(problem)))
+                else:
+                    await self._tell_node(effect, request, context)
             case _:
-                await self._tell_node(effect)
+                await self._tell_node(effect, request)
 
-    async def _tell_node(self, effect: ef.Effect, context: QueueContext | None = None) -> None:
-        node, message = order_to(effect, self.context.name, self.settings.alive_interval_s, context)
+    async def _tell_node(self, effect: ef.Effect, request: str, context: QueueContext | None = None) -> None:
+        node, message = order_to(effect, self.context.name, self.settings.alive_interval_s, context, request=request)
         if node == self.local.name:
             await self.local.tell(message)
         elif node:
             await self.bus.send(self.subjects.node(node, self.context.name), message)
 
-    def _log_run(self, claim_id: str, what: str) -> None:
+    def _log_run(self, claim_id: str, what: str, request: str = "") -> None:
         claim = self.queue.claim_table.claims.get(claim_id)
         cluster = None if claim is None or claim.job is None else self.queue.book.clusters.get(claim.job.cluster)
         if claim is not None and cluster is not None:
-            _log.info("job %s: %s%s", claim.job, what, bracketed(cause_id(cluster.ad)))
+            _log.info("job %s: %s%s", claim.job, what, causes_of(cluster.ad, request).bracketed())
 
     async def _reply(self, reply: ef.Reply) -> None:
         answer = m.Answer(ok=reply.ok, code=reply.code, text=reply.text, remedy=reply.remedy, data=reply.data)
@@ -504,7 +510,7 @@ class ScheddDaemon:
             check_speaker(self.queue.claim_table.claims, message, sender)
             for event in events_of(message, sender):
                 if isinstance(event, ev.RunEnded):
-                    self._log_run(event.claim_id, f"run {event.run} ended: {event.ending}")
+                    self._log_run(event.claim_id, f"run {event.run} ended: {event.ending}", event.request)
                 self.feed(event)
         except WireError as error:
             _log.warning("from %s: %s: %s", sender, type(message).__name__, error)
@@ -532,3 +538,16 @@ def make(context: RoleContext, config: Config, bus: Bus) -> ScheddDaemon:
     with contextlib.suppress(OSError):
         context.home.spool.mkdir(exist_ok=True)
     return ScheddDaemon(context, config, bus)
+
+
+#: Kinds of decisions on jobs.
+_OF_JOBS: Final = (AuditKind.HOLD, AuditKind.RELEASE, AuditKind.REMOVAL, AuditKind.EVICTION)
+
+
+def _log_decision(record: AuditRecord) -> None:
+    """A line of the log about a decision on jobs; the audit trail says more."""
+    about = f"job {record.job}" if record.job else f"{record.count} jobs ({', '.join(record.samples)})"
+    outcome = "" if record.effect is Effect.DONE else f" {record.effect}"
+    by = f" by {record.actor}" if record.actor else ""
+    ids = CauseIds(record.submission, record.request).bracketed()
+    _log.info("%s: %s%s%s: %s%s", about, record.kind, outcome, by, record.reason, ids)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import msgspec
 
-from roost.runtime.causes import cause_id
+from roost.model.causes import submission_of
 from roost.runtime.daemon_ads import REFRESH_S, scheduler_ad
 from roost.schedd.effects import OfferJobs
 from roost.wire import messages as m
@@ -318,7 +318,7 @@ class Demands:
                 ad={} if known else ad_data(self._daemon.queue.book.autoclusters.sample(group.autocluster)),
                 count=min(group.count, cluster.room, places),
                 job=f"{group.cluster}.{first}",
-                request=cause_id(cluster.ad),
+                request=submission_of(cluster.ad),
             )
             yield number, request
 

@@ -15,9 +15,12 @@ from roost.wire.messages import Message
 
 
 def order_to(
-    effect: ef.Effect, schedd: str, alive_interval_s: float, context: QueueContext | None = None
+    effect: ef.Effect, schedd: str, alive_interval_s: float, context: QueueContext | None = None, *, request: str = ""
 ) -> tuple[str, Message]:
-    """A machine, and what it is to do; `context` is what a queue instance gives a job that begins."""
+    """A machine, and what it is to do.
+
+    `context` is what a queue instance gives a job that begins, `request` the id of the request that caused it.
+    """
     match effect:
         case ef.AskForSlot():
             message: Message = m.RequestClaim(
@@ -30,7 +33,7 @@ def order_to(
                 alive_interval_s=alive_interval_s,
             )
         case ef.GiveBack():
-            message = m.ReleaseClaim(claim_id=effect.claim_id)
+            message = m.ReleaseClaim(claim_id=effect.claim_id, request=request)
         case ef.StartRun():
             job_ad = ad_data(effect.job_ad)
             message = m.ActivateClaim(claim_id=effect.claim_id, job_ad=job_ad, run=effect.run, context=context)
@@ -43,10 +46,11 @@ def order_to(
                 subcode=effect.subcode,
                 text=effect.text,
                 hard=effect.hard,
-                request=effect.request,
+                request=request,
             )
         case ef.StandStill(claim_id=claim_id, still=still):
-            message = m.SuspendJob(claim_id=claim_id) if still else m.ContinueJob(claim_id=claim_id)
+            kind = m.SuspendJob if still else m.ContinueJob
+            message = kind(claim_id=claim_id, request=request)
         case ef.Taken():
             message = m.ReportTaken(runs=list(effect.runs))
         case ef.SayAlive():
@@ -184,4 +188,5 @@ def _ended(message: m.RunEnded, node: str) -> ev.RunEnded:
         bytes_sent=max(0, message.bytes_sent),
         bytes_received=max(0, message.bytes_received),
         tasks=tuple(message.tasks),
+        request=message.request,
     )

@@ -104,6 +104,8 @@ class AuditTrail(Request[AuditPage]):
     #: A machine, or a slot of it.
     machine: str = ""
     job: Annotated[str, Matching(rf"|{JOBS_PATTERN}", "a job (12.0) or a cluster (12)")] = ""
+    #: The id of the request that led to it, or that submitted its job.
+    request: str = ""
     #: The expression that decided.
     knob: str = ""
     #: The first characters of the digest of the configuration.

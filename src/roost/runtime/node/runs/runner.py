@@ -22,10 +22,10 @@ from roost.classad import ClassAd
 from roost.config import Config
 from roost.model import starter_effects as sef
 from roost.model import starter_events as sev
+from roost.model.causes import causes_of
 from roost.model.queue_context import QueueContext
 from roost.model.starter import Doing, ExitReport, Method, Output, StarterHold, StarterTimer, Usage
 from roost.runtime.bus.client import Carrier
-from roost.runtime.causes import bracketed, cause_id
 from roost.runtime.clock import Clock
 from roost.runtime.files.deputies import Deputies, is_users, with_hands
 from roost.runtime.files.deputy.hands import OWN
@@ -169,7 +169,7 @@ class Runner:
     @property
     def in_log(self) -> str:
         """The run as the daemon's log names it: with the id of the request that submitted its job."""
-        return f"{self.run}{bracketed(cause_id(self.job_ad))}"
+        return f"{self.run}{causes_of(self.job_ad).bracketed()}"
 
     def perform(self, effect: sef.StarterEffect) -> None:
         """Do what the core orders."""
@@ -453,7 +453,7 @@ class Runner:
         found = await adopt(self.record, f"{self.run}/{number}")
         if not isinstance(found, Family):
             return False
-        _log.info("%s: run %s goes on", self.slot, self.run)
+        _log.info("%s: run %s goes on", self.slot, self.in_log)
         self.adopted(found, number)
         self.around.began(number, found.pid)
         return True

@@ -25,6 +25,7 @@ from roost.model.cell_requests import (
     InstanceAction,
 )
 from roost.model.digests import given_state, states_digest
+from roost.runtime.causes import present_request
 from roost.runtime.identity import groups_of, host_name, ids_of
 from roost.runtime.queue.cell.edits import Rights, edited
 from roost.runtime.queue.cell.records import record_of_changes, record_of_denied, record_of_states, told
@@ -410,7 +411,7 @@ class CellAnswers:
             text = f'denied: "{sender}" must be manager for this operation'
             return Answer(ok=False, code=NOT_PERMITTED, text=text)
         count = len(self._daemon.queue.claim_table.usage.by_owner)
-        self._daemon.feed(UsageCleared(actor=sender))
+        self._daemon.feed(UsageCleared(actor=sender, request=present_request()))
         await self._daemon.kept()
         return Answer(data=UsageForgotten(accounts=count))
 
@@ -440,7 +441,7 @@ class CellAnswers:
             cleared = done.cleared
             if cleared:
                 # The event has a record of its own.
-                self._daemon.feed(ErrorsCleared(instances=cleared, actor=sender))
+                self._daemon.feed(ErrorsCleared(instances=cleared, actor=sender, request=present_request()))
                 await self._daemon.kept()
             record = None if cleared else record_of_states(action, rows, sender, now)
             if record is not None:
@@ -561,7 +562,7 @@ class CellAnswers:
         self._hold_states(self._kept)
         self._cell = None
         if unknown := tuple(name for name in self._daemon.queue.claim_table.errors if name not in names):
-            self._daemon.feed(ErrorsCleared(instances=unknown, actor=sender))
+            self._daemon.feed(ErrorsCleared(instances=unknown, actor=sender, request=present_request()))
         self._daemon.queue.claim_table.cell = revision
         go_by(self._daemon, after)
         self._daemon.feed(UsageRuled(rules=_usage_rules(after)))

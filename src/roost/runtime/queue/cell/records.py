@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from roost.model.audit import AuditKind, AuditRecord, Effect, clipped, some
 from roost.model.cell_requests import InstanceAction
 from roost.model.digests import digest
+from roost.runtime.causes import present_request
 from roost.wire.requests.cell import CellChange, ChangedAttribute, ChangedInstance, EditCell
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ def record_of_states(
         until=now,
         effect=Effect.DONE if changed else Effect.REFUSED,
         actor=sender,
+        request=present_request(),
         reason=clipped(words if changed else f"{words}: only operators, managers and owners of the queue may"),
         count=len(names),
         samples=some(names),
@@ -46,6 +48,7 @@ def record_of_reservation(words: str, number: int, sender: str, now: float, *, d
         until=now,
         effect=Effect.DONE if done else Effect.REFUSED,
         actor=sender,
+        request=present_request(),
         reason=clipped(words),
         count=1,
         samples=some([str(number)]),
@@ -67,6 +70,7 @@ def record_of_changes(found: tuple[Change, ...], revision: int, sender: str, now
         at=now,
         until=now,
         actor=sender,
+        request=present_request(),
         reason=clipped(f"cell changed to revision {revision}: {', '.join(words)}"),
         count=max(1, len(found)),
         samples=some(words),
@@ -83,6 +87,7 @@ def record_of_denied(asked: EditCell, sender: str, now: float) -> AuditRecord:
         until=now,
         effect=Effect.REFUSED,
         actor=sender,
+        request=present_request(),
         reason=clipped(f"{words}: only managers of the cell may, and operators some of it"),
         count=1,
         samples=some([f"-{asked.option}"]),
