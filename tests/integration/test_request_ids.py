@@ -94,7 +94,7 @@ def test_a_job_is_followed_through_all_logs_and_the_audit_trail(shared: Pool) ->
     assert len({submission, *orders}) == 5, "each request has an id of its own"
     assert all(each["submission"] == submission for each in (hold, release, eviction, removal))
     # All that was decided about the job is found by its own id, and nothing else.
-    about = json.loads(shared("audit", "--json", "--request", submission))
+    about = json.loads(shared("audit", "--json", "--request-id", submission))
     assert {each["job"] for each in about} == {job}
     assert {"hold", "release", "removal", "eviction"} <= {each["kind"] for each in about}
 

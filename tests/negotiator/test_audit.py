@@ -8,7 +8,7 @@ from roost.base.structs import replaced
 from roost.classad import ClassAd
 from roost.classad.vector import Table
 from roost.config import MemoryHost, load_text
-from roost.model.audit import SAMPLES_MAX, AuditKind, AuditRecord, Effect
+from roost.model.audit import SAMPLES_MAX, AuditKind, AuditRecord, Detail, Effect
 from roost.negotiator.accounts import Accounts
 from roost.negotiator.audit import CAUSES_MAX, QUIET_S, TOLD_EVERY_S, Recurrence, recurring, single
 from roost.negotiator.cycle import negotiate
@@ -121,7 +121,7 @@ def test_a_cause_that_goes_on_is_one_record_told_seldom() -> None:
     assert {record.id for record in told} == {"veto/0/0"}
     assert [record.until for record in told] == [0.0, TOLD_EVERY_S, 2 * TOLD_EVERY_S, 3 * TOLD_EVERY_S]
     assert told[-1].at == 0.0
-    assert told[-1].detail == {"cycles": 181}
+    assert told[-1].detail == Detail(cycles=181)
 
 
 def test_a_cause_that_grows_is_told_at_once() -> None:
@@ -250,7 +250,7 @@ def test_a_match_of_one_of_several_jobs_names_none_of_them(count: int) -> None:
     else:
         assert {each.job for each in records} == {""}
         assert all("a job of ann@x, of the kind of 1.0, is given" in each.reason for each in records)
-        assert [dict(each.detail) for each in records] == [{"like": "1.0", "among": 4}] * 4
+        assert [each.detail for each in records] == [Detail(like="1.0", among=4)] * 4
 
 
 @pytest.mark.parametrize("count", [1, 2])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from roost.base.structs import data_of
 from roost.classad import ClassAd
 from roost.model import events as ev
 from roost.model.audit import AuditKind, AuditRecord, Effect
@@ -113,7 +114,7 @@ def test_a_fetched_job_that_is_evicted_has_a_name_and_an_owner() -> None:
     hand.feed(ev.FetchedWorkOffered(job_ad=fetched()))
     hand.sensors["KeyboardIdle"] = 5
     (record, *_) = evictions(hand, 1.0)
-    assert (record.job, record.loser, dict(record.detail)) == ("", "ann", {"fetched": "/bin/work"})
+    assert (record.job, record.loser, data_of(record.detail)) == ("", "ann", {"fetched": "/bin/work"})
     assert record.reason.startswith("fetched job /bin/work of ann: Claimed/Busy to Claimed/Retiring")
 
 
@@ -125,7 +126,7 @@ def test_a_job_that_a_fetched_one_displaces_is_told_by_which() -> None:
     (record, *_) = evictions(hand, ev.FetchedWorkOffered(job_ad=fetched(Worth=2.0)))
     assert (record.job, record.loser, record.user) == ("3.1", "bob@x", "ann")
     assert "for the fetched job /bin/work of ann, whose rank is 2 (its own: 1)" in record.reason
-    assert dict(record.detail) == {"for": "/bin/work"}
+    assert data_of(record.detail) == {"for": "/bin/work"}
     assert (record.knob, record.expression, record.place) == ("RANK", "TARGET.Worth", "c:3:1")
 
 
@@ -135,9 +136,9 @@ def test_a_fetched_job_is_not_a_job_of_the_queue_whatever_number_its_source_gave
     hand.poll(1)
     hand.run(job(User="bob@x", ClusterId=3, ProcId=1, Worth=1.0))
     (record, *_) = evictions(hand, ev.FetchedWorkOffered(job_ad=fetched(Worth=2.0) | {"ClusterId": 7, "ProcId": 1}))
-    assert (record.job, dict(record.detail)) == ("3.1", {"for": "/bin/work (7.1)"})
+    assert (record.job, data_of(record.detail)) == ("3.1", {"for": "/bin/work (7.1)"})
     hand.feed(ev.StarterExited())
     hand.sensors["KeyboardIdle"] = 5
     (record, *_) = evictions(hand, 1.0)
-    assert (record.job, record.loser, dict(record.detail)) == ("", "ann", {"fetched": "/bin/work (7.1)"})
+    assert (record.job, record.loser, data_of(record.detail)) == ("", "ann", {"fetched": "/bin/work (7.1)"})
     assert record.reason.startswith("fetched job /bin/work (7.1) of ann: Claimed/Busy to Claimed/Retiring")

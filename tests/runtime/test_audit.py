@@ -12,7 +12,7 @@ from sqlalchemy import create_engine, text
 
 from roost.base.structs import replaced
 from roost.config import MemoryHost, load_text
-from roost.model.audit import SAMPLES_MAX, TEXT_MAX, AuditKind, AuditRecord, Effect
+from roost.model.audit import SAMPLES_MAX, TEXT_MAX, AuditKind, AuditRecord, Detail, Effect
 from roost.runtime.audit_sender import BATCH_BYTES_MAX, WAITING_MAX, AuditSender
 from roost.runtime.central import audit_store
 from roost.runtime.central.audit_keeper import AuditKeeper, AuditSettings, audit_settings
@@ -45,7 +45,8 @@ def names(store: AuditStore, **wanted: Any) -> list[str]:
 
 
 def test_a_record_comes_back_as_it_was() -> None:
-    full = record(effect=Effect.REFUSED, actor="ann", samples=("1.0", "2.0"), count=7, detail={"a": [1]}, job="1.0")
+    detail = Detail(sources=("a",), for_="b", set={"c": "d"})
+    full = record(effect=Effect.REFUSED, actor="ann", samples=("1.0", "2.0"), count=7, detail=detail, job="1.0")
     assert audit_from(audit_data(full)) == full
     assert audit_data(record()) == {"id": "a", "kind": "hold", "at": 10.0, "until": 10.0}
 
@@ -53,7 +54,7 @@ def test_a_record_comes_back_as_it_was() -> None:
 def test_what_is_no_record_is_refused_and_what_is_too_long_is_cut() -> None:
     good = audit_data(record())
     for bad in (None, [], {}, {**good, "kind": "fun"}, {**good, "at": "soon"}, {**good, "job": 5},
-                {**good, "detail": {"a": "x" * 40_000}}, {**good, "samples": 7}):  # fmt: skip
+                {**good, "detail": {"sources": ["x" * 40_000]}}, {**good, "samples": 7}):  # fmt: skip
         with pytest.raises(WireError):
             audit_from(bad)
     long = audit_from({**good, "reason": "x" * 10_000, "samples": ["y"] * 100})
@@ -117,7 +118,7 @@ def test_records_are_found_by_what_they_are_about(url: str, wanted: dict[str, An
 
 
 def test_an_export_goes_through_all_records_page_by_page(url: str) -> None:
-    store = kept(url, *(record(f"{n:03}", detail={"text": "x" * 10_000}) for n in range(100)))
+    store = kept(url, *(record(f"{n:03}", detail=Detail(sources=("x" * 10_000,))) for n in range(100)))
     found, after = [], 0
     for _ in range(100):
         page = store.query(AuditTrail(after=after))

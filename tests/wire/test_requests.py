@@ -9,7 +9,8 @@ from typing import Any, get_args
 
 import pytest
 
-from roost.model.audit import AuditKind, AuditRecord
+from roost.model.audit import AuditKind, AuditRecord, Detail
+from roost.model.cycle_answers import CycleFigures
 from roost.model.job_standing import Claim, Full, Pause, Standing
 from roost.schedd.events import Action
 from roost.wire.codec import decode, encode
@@ -91,7 +92,7 @@ REQUESTS: tuple[Request[Any], ...] = (
 )  # fmt: skip
 ROWS = [(daemon, verb) for daemon, table in VERBS.items() for verb in table.values()]
 
-DECISION = AuditRecord(id="a", kind=AuditKind.HOLD, at=1.0, until=2.0, detail={"n": 1})
+DECISION = AuditRecord(id="a", kind=AuditKind.HOLD, at=1.0, until=2.0, detail=Detail(cycles=1))
 
 
 def sent(request: Request[Any]) -> Request[Any]:
@@ -220,7 +221,7 @@ def test_a_long_value_is_cut_in_the_error() -> None:
         (
             VERBS[Daemon.CENTRAL]["cycle"],
             central.LastCycle(
-                cycles=1, seconds=0.5, figures={"slots": 3},
+                cycles=1, seconds=0.5, figures=CycleFigures(slots=3),
                 rejections={"q 1": central.Rejected(text="t", causes={"c": 2})},
             ),
         ),

@@ -51,9 +51,9 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     kinds = ", ".join(AuditKind)
     parser.add_argument("--kind", metavar="KIND", action="append", help=f"one of {kinds}; several times for several")
     parser.add_argument("--user", metavar="USER", help="ordered by a user, or about its jobs")
-    parser.add_argument("--machine", metavar="NAME", help="about a machine, or a slot of it")
+    parser.add_argument("--machine", metavar="MACHINE", help="about a machine, or a slot of it")
     parser.add_argument("--job", metavar="JOB", help="about a job (12.0) or a cluster (12)")
-    parser.add_argument("--request", metavar="ID", help="ordered by a request, or about jobs that it submitted")
+    parser.add_argument("--request-id", metavar="ID", help="ordered by a request, or about jobs that it submitted")
     parser.add_argument("--knob", metavar="NAME", help="decided by the expression of that name")
     parser.add_argument("--configuration", metavar="DIGEST", help="taken under that configuration")
     parser.add_argument("--long", action="store_true", help="all that is recorded of each")
@@ -99,7 +99,7 @@ def _question(args: argparse.Namespace) -> central.AuditTrail:
         user=args.user or "",
         machine=args.machine or "",
         job=args.job or "",
-        request=args.request or "",
+        request=args.request_id or "",
         knob=args.knob or "",
         configuration=args.configuration or "",
     )

@@ -11,7 +11,7 @@ from typing import Final
 
 from roost.config.diagnostics import ConfigError
 from roost.config.lookup import Config
-from roost.model.audit import AuditKind, AuditRecord, InForce, Source, clipped, some
+from roost.model.audit import AuditKind, AuditRecord, Detail, InForce, Source, clipped, some
 from roost.model.digests import digest
 
 #: Names that are told of a change.
@@ -52,7 +52,7 @@ def configuration_record(before: Config | None, after: Config, now: float, *, ro
         reason=f"uses configuration {name} {words}",
         count=len(changed),
         samples=some(changed),
-        detail={"sources": list(after.sources[:CHANGES_MAX]), "set": changed},
+        detail=Detail(sources=tuple(after.sources[:CHANGES_MAX]), set=changed),
     )
 
 

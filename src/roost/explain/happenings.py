@@ -273,7 +273,7 @@ def decided_by(record: AuditRecord) -> Iterator[str]:
     if actor:
         yield f"by {'the machine ' if actor == record.machine else ''}{actor}"
     if is_displacement(record):
-        fetched = record.detail.get("for")
+        fetched = record.detail.for_
         gets = f"{record.user}, who gets the slot"
         yield f"for the fetched job {fetched} of {gets}" if fetched else f"for {gets}"
     if record.knob:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Final
 
 from roost.base.records import dataclass, field
 from roost.base.structs import Struct
@@ -88,7 +88,26 @@ _NOWHERE: Final = Source(text="")
 NOTHING_KNOWN: Final = InForce()
 
 
-_NO_DETAIL: Final[dict[str, Any]] = {}
+_NOTHING_SET: Final[dict[str, str]] = {}
+
+
+class Detail(Struct):
+    """What there is to say of some decisions only; what is empty does not apply."""
+
+    #: Of an eviction: the program of a fetched job that goes, or of the one that it goes for.
+    fetched: str = ""
+    for_: str = ""
+    #: Of a match of a request of several jobs, of which the queue chose one: the first of them, and how many they were.
+    like: str = ""
+    among: int = 0
+    #: Of what goes on: in how many cycles it was met.
+    cycles: int = 0
+    #: Of a configuration: where it was read, and name to its new text with the place, "" for one that is gone.
+    sources: tuple[str, ...] = ()
+    set: dict[str, str] = _NOTHING_SET
+
+
+_NO_DETAIL: Final = Detail()
 
 
 class AuditRecord(Struct):
@@ -125,8 +144,7 @@ class AuditRecord(Struct):
     count: int = 1
     #: Some of them.
     samples: tuple[str, ...] = ()
-    #: Whatever else there is to say.
-    detail: dict[str, Any] = _NO_DETAIL
+    detail: Detail = _NO_DETAIL
     #: Role and name of the daemon that made it, which the central manager adds.
     origin: str = ""
 

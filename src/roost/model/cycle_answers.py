@@ -6,7 +6,47 @@ the third (`roost.gridengine.pool.cycle`); `roost.explain` takes them apart.
 
 from __future__ import annotations
 
+from typing import Final
+
 from roost.base.structs import Struct
+
+_NONE: Final[dict[str, int]] = {}
+_NO_USE: Final[dict[str, float]] = {}
+
+
+class CycleFigures(Struct):
+    """A matchmaking cycle in figures; what is 0 may not apply to the cycle of the pool."""
+
+    #: Slots whose ads there were, of them those that jobs could get, and cause to number of the others.
+    slots: int = 0
+    available: int = 0
+    unavailable: dict[str, int] = _NONE
+    #: Sum of SLOT_WEIGHT of the slots.
+    weight: float = 0.0
+    submitters: int = 0
+    #: Autoclusters that wanted slots, of all submitters.
+    requests: int = 0
+    matches: int = 0
+    #: Matches that displace a job.
+    preempting: int = 0
+    #: Requests that got no, or no further, slot, and text to number of them.
+    rejected: int = 0
+    rejected_by: dict[str, int] = _NONE
+    #: Rounds of the cycle.
+    spins: int = 0
+    #: How often a limit on time ended the service of a submitter.
+    timed_out: int = 0
+    #: Requests that were judged anew, and slots that were judged for all.
+    judged_requests: int = 0
+    judged_slots: int = 0
+    #: Ads and matches that the pool's policy kept out.
+    findings: int = 0
+    #: Concurrency limit to its use.
+    limits_in_use: dict[str, float] = _NO_USE
+    #: In a pool with a Grid Engine cell: the revision of the cell, its queue instances, and tasks that run.
+    cell_revision: int = 0
+    queue_instances: int = 0
+    tasks: int = 0
 
 
 class KnobSource(Struct):

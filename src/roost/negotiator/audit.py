@@ -15,7 +15,7 @@ from typing import Final
 
 from roost.base.records import dataclass, field
 from roost.base.structs import replaced
-from roost.model.audit import AuditKind, AuditRecord, Effect, clipped, some
+from roost.model.audit import AuditKind, AuditRecord, Detail, Effect, clipped, some
 from roost.model.digests import digest
 from roost.negotiator.accounts import Accounts
 from roost.negotiator.pool_policy import JOB_ONLY, Act, Cause, Counted
@@ -112,7 +112,7 @@ def _about(match: Match, snapshot: Snapshot, settings: Settings) -> AuditRecord:
         submission=match.submission if match.among == 1 else "",
         request=match.submission if match.among == 1 else "",
         configuration=settings.in_force.configuration,
-        detail={} if match.among == 1 else {"like": match.job, "among": match.among},
+        detail=Detail() if match.among == 1 else Detail(like=match.job, among=match.among),
     )
 
 
@@ -181,7 +181,7 @@ class Recurrence:
                     until=now,
                     count=max(count, known.record.count),
                     samples=samples if grown else known.record.samples,
-                    detail={"cycles": known.cycles},
+                    detail=Detail(cycles=known.cycles),
                 )
                 if grown or now - known.told_at >= TOLD_EVERY_S:
                     known.told_at = now

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -162,7 +162,7 @@ class Plan:
     #: (queue, autocluster) to why.
     rejected: Mapping[tuple[str, int], Rejection] = field(default_factory=dict)
     #: Figures of the cycle, for the log and for `roost status`.
-    record: Mapping[str, object] = field(default_factory=dict)
+    record: Mapping[str, Any] = field(default_factory=dict)
     #: What the pool-wide policy discarded, prevented, or could not decide.
     findings: tuple[Finding, ...] = ()
     #: All of that, counted by cause.

@@ -12,7 +12,7 @@ from typing import Final
 
 from roost.base.structs import replaced
 from roost.classad import ClassAd
-from roost.model.audit import AuditKind, AuditRecord, Effect, clipped, some
+from roost.model.audit import AuditKind, AuditRecord, Detail, Effect, clipped, some
 from roost.model.claims import ClaimKind
 from roost.model.digests import digest
 from roost.model.reasons import Reason
@@ -95,7 +95,7 @@ def of_slot(
         job=name,
         configuration=configuration,
         reason=said if cause is None else f"{said} ({cause.text})",
-        detail=_detail(program, preferred),
+        detail=Detail(fetched=program, for_=preferred),
     )
     if taken.reason is Reason.BETTER_MATCH:
         # The policy of the job that goes was not asked.
@@ -129,7 +129,7 @@ def of_starter(
         job=job_name(job_ad, kind),
         configuration=configuration,
         reason=f"{_fetched(program, job_ad)}: {said}" if program else said,
-        detail=_detail(program),
+        detail=Detail(fetched=program),
     )
     return _by(record, taken.decision, place)
 
@@ -192,10 +192,6 @@ def job_name(ad: ClassAd, kind: ClaimKind | None) -> str:
 
 def _fetched(program: str, ad: ClassAd) -> str:
     return f"fetched job {program} of {_user(ad) or 'no owner'}"
-
-
-def _detail(program: str, preferred: str = "") -> dict[str, str]:
-    return {name: text for name, text in (("fetched", program), ("for", preferred)) if text}
 
 
 def _number(ad: ClassAd) -> str:

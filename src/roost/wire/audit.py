@@ -35,7 +35,7 @@ def _clean(value: object) -> object:
 def audit_from(data: object) -> AuditRecord:
     """A record from JSON; texts that are too long are cut. Raises WireError."""
     record = read(AuditRecord, data, "a record of a decision", strict=False)
-    if len(msgspec.json.encode(record.detail)) > DETAIL_MAX:
+    if len(msgspec.json.encode(data_of(record.detail))) > DETAIL_MAX:
         raise WireError(f"the detail of a record of a decision is an object of at most {DETAIL_MAX} bytes")
     cut = {name: clipped(value) for name, value in record.__dict__.items() if type(value) is str}
     return replaced(record, **cut, samples=tuple(each[:_SAMPLE_MAX] for each in record.samples[:SAMPLES_MAX]))

@@ -8,7 +8,7 @@ import types
 from collections.abc import Iterator, Sequence
 from typing import Annotated, Any, Final, Literal, Union, get_args, get_origin, get_type_hints
 
-from roost.base.structs import json_name
+from roost.base.structs import data_of, json_name
 from roost.wire.answer_codes import MEANINGS
 from roost.wire.requests.verb import AdData, Daemon
 from roost.wire.structs import Between, Matching, OneOf, Struct
@@ -82,8 +82,12 @@ Commands and daemons of different versions understand each other as long as `v` 
 that it does not know, and a command ignores a field of a reply that it does not know. A message of a higher version is
 refused.
 
-An *ad* is an object from attribute names to values; what is not a boolean, number or string is `{"expr": TEXT}`. A
-*record* is an object whose fields depend on what happened.
+Where a field is an *object* without further types, it is one of two. An *ad* is an object from attribute names to
+values; what is not a boolean, number or string is `{"expr": TEXT}`. Ads are open by nature: users and administrators
+choose the names. The *plan* of a cluster, which `submit` takes, is what `schedd/submit/plan.py` writes: `version`, the
+attributes that are `common` to all jobs, and `batches` of what they differ in. It is not described here because clients
+do not write it by themselves. The queue stores it as it comes, and refuses a plan of another version, or with anything
+wrong in it, as a `bad-request`. All other requests and replies have typed fields.
 
 ## Codes of answers
 
@@ -127,7 +131,7 @@ def _fields(kind: type[Struct]) -> list[str]:
 
 
 def _default(value: object) -> str:
-    return "`" + json.dumps(value) + "`"
+    return "`" + json.dumps(value, default=data_of) + "`"
 
 
 def _comments(kind: type[Struct]) -> dict[str, str]:

@@ -62,7 +62,7 @@ class Line:
     more: tuple[str, ...] = ()
 
 
-_FILES: Final = frozenset(("FILE", "FILE.csv", "PATH", "AD", "ADS", "OLD", "NEW"))
+_FILES: Final = frozenset(("FILE", "PATH", "AD", "ADS", "OLD", "NEW"))
 #: Names that no shell has to quote.
 _PLAIN: Final = re.compile(r"[\w.-]+")
 _DIRECTORIES: Final = frozenset(("DIR",))

@@ -58,7 +58,7 @@ def _add_world(parser: argparse.ArgumentParser) -> None:
     pool.add_argument("--machines", type=int, metavar="N", help=f"number of machines ({MACHINES})")
     pool.add_argument("--cpus", type=int, metavar="N", help="cores of each machine (1)")
     pool.add_argument("--memory", type=int, metavar="MB", help="memory of each machine (2048)")
-    pool.add_argument("--owners", metavar="FILE.csv", help="recorded owners: machine,time,keyboard,load; or `nobody`")
+    pool.add_argument("--owners", metavar="FILE", help="CSV of owners (machine,time,keyboard,load), or `nobody`")
     jobs = parser.add_argument_group("jobs and time")
     jobs.add_argument("--days", type=float, default=7.0, metavar="DAYS", help="simulated days, from a Monday on (7)")
     jobs.add_argument(

@@ -58,7 +58,9 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     )
     also(parser, processes, "--jobs")
     timeout = parser.add_argument(
-        "--timeout", metavar="TIME", help="how long one scenario of --real or --processes may take, in real time (10m)"
+        "--timeout",
+        metavar="DURATION",
+        help="real time that a scenario of --real or --processes may take (10m)",
     )
     also(parser, timeout, "--limit")
     parser.add_argument("--no-progress", action="store_true", help="do not show the progress")

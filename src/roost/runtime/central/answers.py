@@ -9,7 +9,7 @@ from roost.classad import ClassAd, Expr
 from roost.classad.allowance import Allowance
 from roost.collector import advertised
 from roost.collector.table import projection_of
-from roost.model.cycle_answers import JobInCell, JobInCycle
+from roost.model.cycle_answers import CycleFigures, JobInCell, JobInCycle
 from roost.negotiator.accounts import AccountError
 from roost.negotiator.timing import Urgency
 from roost.runtime.bus.answer_pieces import ROWS_PER_ANSWER
@@ -193,7 +193,7 @@ class CentralAnswers(RequestAnswers):
         return central.LastCycle(
             cycles=daemon.cycles,
             seconds=daemon.last_s,
-            figures={} if last is None else dict(last.record),
+            figures=CycleFigures() if last is None else CycleFigures(**last.record),
             rejections={
                 f"{schedd} {number}": central.Rejected(text=each.text, causes=dict(each.causes))
                 for (schedd, number), each in rejected.items()

@@ -213,7 +213,7 @@ def _is_about(record: AuditRecord, wanted: AuditTrail) -> bool:
 def _names_job(record: AuditRecord, wanted: str) -> bool:
     names = [record.job, *(each.partition(" ")[0] for each in record.samples)]
     # A match of a request of several jobs may be about any job of that cluster; its text says so.
-    like = str(record.detail.get("like", "")).partition(".")[0]
+    like = record.detail.like.partition(".")[0]
     return like == wanted.partition(".")[0] or any(_covers(name, wanted) for name in names)
 
 

@@ -5,14 +5,13 @@ from __future__ import annotations
 from typing import Annotated, Final, Literal, TypeAlias
 
 from roost.model.audit import AuditRecord
-from roost.model.cycle_answers import JobInCell, JobInCycle, SlotInCycle
+from roost.model.cycle_answers import CycleFigures, JobInCell, JobInCycle, SlotInCycle
 from roost.wire.requests.cell import Reservation
 from roost.wire.requests.verb import (
     JOBS_PATTERN,
     AdData,
     Asker,
     Daemon,
-    Record,
     Request,
     StillToAnswer,
     Verb,
@@ -130,8 +129,7 @@ class LastCycle(Struct):
     cycles: int
     #: How long the last one took.
     seconds: float
-    #: Figures of the cycle, by name.
-    figures: Record
+    figures: CycleFigures
     #: Queue and autocluster, with a space between, to why it got nothing.
     rejections: dict[str, Rejected]
 

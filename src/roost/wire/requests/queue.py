@@ -12,7 +12,7 @@ from roost.wire.requests.verb import (
     AdData,
     Asker,
     Daemon,
-    Record,
+    PlanData,
     Request,
     StillToAnswer,
     Verb,
@@ -72,8 +72,8 @@ class Submitted(Struct):
 class Submit(Request[list[Submitted]]):
     """Submit jobs, which the asker owns."""
 
-    #: Plans, as `schedd.submit.ClusterPlan.to_data` makes them.
-    clusters: tuple[Record, ...]
+    #: Plans of clusters.
+    clusters: tuple[PlanData, ...]
 
 
 class ActedUpon(Struct):

@@ -11,8 +11,9 @@ R_co = TypeVar("R_co", covariant=True)
 
 #: An ad as JSON (`ads.AdData`).
 AdData: TypeAlias = dict[str, Any]
-#: The record of a decision as the core that took it made it, for `explain`.
-Record: TypeAlias = dict[str, Any]
+#: A plan of a cluster as JSON, as `schedd.submit.ClusterPlan.to_data` makes it. It has a version of its own, since the
+#: queue keeps it on disk in this form, and `ClusterPlan.from_data` checks all of it.
+PlanData: TypeAlias = dict[str, Any]
 
 
 class Daemon(StrEnum):
