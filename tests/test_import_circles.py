@@ -49,7 +49,7 @@ STATED: Final[dict[Kind, dict[str, str]]] = {
         "node: accounts drains host relayouts": "parts of a host, which are given the host",
         "runtime: node.runs.*": "parts of a runner, which are given the runner",
         "runtime: processes.*": "a family, and the reader of what its shepherd says",
-        "schedd: book events local": "the book holds runs that wait, which are events",
+        "schedd: jobs.book events runs.local": "the book holds runs that wait, which are events",
         "sim: *": "parts of a simulated pool, which are given the pool",
         "startd: attributes policy_inputs": "attributes are made of the inputs of a policy, which name them",
         "starter: *": "limits look at the work that a starter has",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from roost.schedd.history import BytesStore, backwards
+from roost.schedd.records.history import BytesStore, backwards
 from tests.integration.kit import Pool, eventually
 from tests.schedd.log_reading import LogReader
 

@@ -13,7 +13,7 @@ from roost.model.cycle_answers import CeilingUse, JobInCycle
 from roost.negotiator.accounts import Accounts
 from roost.negotiator.cycle import negotiate
 from roost.negotiator.snapshot import Plan, Snapshot
-from roost.schedd.book import submitter_of
+from roost.schedd.jobs.book import submitter_of
 from tests.negotiator.kit import NOW, claimed, demand, job, slot
 from tests.negotiator.test_audit import configured
 

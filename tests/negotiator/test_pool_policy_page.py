@@ -16,7 +16,7 @@ from roost.negotiator.accounts import Accounts
 from roost.negotiator.cycle import negotiate
 from roost.negotiator.settings import settings_from
 from roost.negotiator.snapshot import Plan, Request, Snapshot, SubmitterDemand
-from roost.schedd.book import submitter_of
+from roost.schedd.jobs.book import submitter_of
 from tests.negotiator.kit import NOW
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs/guides/pool-policy.md").read_text(encoding="utf-8")

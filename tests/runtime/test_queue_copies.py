@@ -18,9 +18,9 @@ from roost.runtime.queue.history_file import HistoryFile
 from roost.runtime.queue.job_queue_file import JobQueueFile
 from roost.runtime.queue.store import Store
 from roost.schedd import changes as ch
-from roost.schedd.history import BytesStore, backwards
 from roost.schedd.identifiers import JobId
-from roost.schedd.job_queue_log import Mirror
+from roost.schedd.records.history import BytesStore, backwards
+from roost.schedd.records.job_queue_log import Mirror
 from roost.schedd.status import JobStatus
 from tests.runtime.kit import run
 from tests.schedd.log_reading import LogReader

@@ -24,7 +24,7 @@ from roost.runtime.database_guard import StoreError
 from roost.runtime.queue.store import CELL_ERRORS, MIGRATIONS, SCHEMA, Store
 from roost.schedd import changes as ch
 from roost.schedd import events as ev
-from roost.schedd.claim_table import QueueSettings
+from roost.schedd.claims.claim_table import QueueSettings
 from roost.schedd.identifiers import JobId
 from roost.schedd.queue import Queue
 from roost.schedd.status import JobStatus
@@ -288,7 +288,7 @@ from roost.classad import ClassAd
 from roost.runtime.queue.store import Store
 from roost.schedd import changes as ch
 from roost.schedd import events as ev
-from roost.schedd.claim_table import QueueSettings
+from roost.schedd.claims.claim_table import QueueSettings
 from roost.schedd.identifiers import JobId
 from roost.schedd.queue import Queue
 from roost.schedd.status import JobStatus

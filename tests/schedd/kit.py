@@ -9,9 +9,9 @@ from typing import Any
 from roost.classad import ClassAd, parse_expression
 from roost.schedd import effects as ef
 from roost.schedd import events as ev
-from roost.schedd.book import Job
-from roost.schedd.claim_table import QueueSettings
+from roost.schedd.claims.claim_table import QueueSettings
 from roost.schedd.identifiers import JobId
+from roost.schedd.jobs.book import Job
 from roost.schedd.queue import Queue, Step
 from roost.sim.queue.disk import Disk
 from tests.schedd import soundness

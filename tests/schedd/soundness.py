@@ -7,7 +7,7 @@ from typing import Any
 
 from roost.classad import ClassAd
 from roost.schedd import changes as ch
-from roost.schedd.claims import Stage
+from roost.schedd.claims.held_claims import Stage
 from roost.schedd.identifiers import JobId
 from roost.schedd.queue import Queue, Step
 from roost.schedd.status import ON_MACHINE, JobStatus

@@ -13,12 +13,12 @@ from roost.classad import ClassAd, parse_expression
 from roost.config import MemoryHost, load_text
 from roost.model.codes import HoldCode
 from roost.schedd import events as ev
-from roost.schedd.admission import JOB_CHARS_MAX, ONE_BY_ONE_MAX, admission, size_of, too_large
+from roost.schedd.admission.limits import NAMES_MAX
+from roost.schedd.admission.rules import JOB_CHARS_MAX, ONE_BY_ONE_MAX, admission, size_of, too_large
 from roost.schedd.changes import PutCluster, PutJob
 from roost.schedd.configured import queue_settings
 from roost.schedd.effects import Reply
 from roost.schedd.identifiers import JobId
-from roost.schedd.limits import NAMES_MAX
 from roost.schedd.queue import Queue, Step
 from roost.schedd.status import ON_MACHINE, STATUSES, JobStatus
 from roost.schedd.submit import planning

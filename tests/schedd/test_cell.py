@@ -8,7 +8,7 @@ from roost.classad import ClassAd
 from roost.schedd import changes as ch
 from roost.schedd import effects as ef
 from roost.schedd import events as ev
-from roost.schedd.claim_table import GRANTED_S
+from roost.schedd.claims.claim_table import GRANTED_S
 from roost.schedd.identifiers import JobId
 from tests.schedd.kit import Driven, ad_of_slot, source
 

@@ -12,7 +12,7 @@ from roost.model.cell_usage import Owner, UsageRules
 from roost.schedd import changes as ch
 from roost.schedd import effects as ef
 from roost.schedd import events as ev
-from roost.schedd.book import Job
+from roost.schedd.jobs.book import Job
 from tests.schedd.kit import Driven, source
 from tests.schedd.test_cell import given
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from roost.schedd.crontab import FIELDS, CronError, CronTab, crontab
+from roost.schedd.jobs.crontab import FIELDS, CronError, CronTab, crontab
 
 BERLIN, LORD_HOWE, SANTIAGO, HAVANA = (
     ZoneInfo(name) for name in ("Europe/Berlin", "Australia/Lord_Howe", "America/Santiago", "America/Havana")

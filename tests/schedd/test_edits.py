@@ -8,9 +8,9 @@ import pytest
 
 from roost.classad import parse_expression
 from roost.schedd import events as ev
-from roost.schedd.book import submitter_of
 from roost.schedd.identifiers import JobId
-from roost.schedd.idle import IdleGroup
+from roost.schedd.jobs.book import submitter_of
+from roost.schedd.jobs.idle import IdleGroup
 from tests.schedd.kit import Driven, source
 
 COUNT = 30

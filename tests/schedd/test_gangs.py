@@ -9,7 +9,7 @@ import pytest
 from roost.classad import ClassAd
 from roost.schedd import effects as ef
 from roost.schedd import events as ev
-from roost.schedd.claims import Stage
+from roost.schedd.claims.held_claims import Stage
 from roost.schedd.identifiers import JobId
 from roost.schedd.periodic import ASK_AGAIN_S
 from roost.schedd.status import JobStatus

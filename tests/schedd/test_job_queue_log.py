@@ -11,9 +11,9 @@ from roost.classad.unparse import item_node, unparse
 from roost.classad.values import fold
 from roost.schedd import changes as ch
 from roost.schedd import events as ev
-from roost.schedd import job_queue_log as jq
 from roost.schedd.identifiers import JobId
 from roost.schedd.queue import Queue
+from roost.schedd.records import job_queue_log as jq
 from roost.sim.queue.disk import Disk
 from tests.schedd.kit import Driven, source
 from tests.schedd.log_reading import LogReader

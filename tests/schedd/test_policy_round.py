@@ -8,8 +8,8 @@ from roost.classad import parse_expression
 from roost.model.codes import HoldCode
 from roost.schedd import changes as ch
 from roost.schedd import events as ev
-from roost.schedd import policy_round
 from roost.schedd.identifiers import JobId
+from roost.schedd.job_policy import policy_round
 from roost.schedd.queue import Queue
 from roost.schedd.status import JobStatus
 from tests.schedd.kit import SETTINGS, source

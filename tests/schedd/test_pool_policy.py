@@ -10,8 +10,8 @@ from roost.schedd.changes import AddAudit
 from roost.schedd.effects import Decline
 from roost.schedd.events import Action, MatchGiven, MatchRefused, RunMeasured, SignificantChanged, Ticked
 from roost.schedd.identifiers import JobId
-from roost.schedd.pool_policy import forbids, kept
-from roost.schedd.vetoes import Vetoes
+from roost.schedd.job_policy.pool_policy import forbids, kept
+from roost.schedd.job_policy.vetoes import Vetoes
 from tests.schedd.kit import Driven, source
 
 SLOT = ClassAd(Name="slot1", Memory=4000, Class="new")

@@ -21,7 +21,7 @@ from roost.config import MemoryHost
 from roost.model.events import DrainSchedule, VacateRequested
 from roost.schedd import effects as ef
 from roost.schedd import events as ev
-from roost.schedd.claims import HeldClaim, Stage
+from roost.schedd.claims.held_claims import HeldClaim, Stage
 from roost.schedd.identifiers import JobId
 from roost.schedd.queue import Queue, Step
 from roost.schedd.status import JobStatus

@@ -6,7 +6,7 @@ import pytest
 
 from roost.classad.forms import Form, Order, format_ad, parse_ad
 from roost.config import MemoryHost
-from roost.schedd.transform import TransformError, read_transform
+from roost.schedd.admission.transform import TransformError, read_transform
 
 AD = 'Owner = "ann"\nRequestMemory = 2048\nOldA = 1\nOldB = "b"\nSize = RequestMemory / 2\n'
 

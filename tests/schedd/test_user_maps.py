@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from roost.config import MemoryHost, load_text
+from roost.schedd.admission.user_maps import UserMap, user_maps
 from roost.schedd.configured import queue_settings
-from roost.schedd.user_maps import UserMap, user_maps
 
 MAP = r"""
 # a comment

@@ -9,8 +9,8 @@ from typing import Final
 import pytest
 
 import roost.schedd
-from roost.schedd.claim_transitions import CLAIM_TRANSITIONS, ClaimOn, move_claim
-from roost.schedd.claims import HeldClaim, Stage
+from roost.schedd.claims.claim_transitions import CLAIM_TRANSITIONS, ClaimOn, move_claim
+from roost.schedd.claims.held_claims import HeldClaim, Stage
 from roost.schedd.state_docs import blocks
 
 #: Stage and trigger to the stage after it; what is not there is an internal error.

@@ -11,9 +11,9 @@ import pytest
 
 import roost.schedd
 from roost.classad import ClassAd
-from roost.schedd.book import Book, Cluster, Job
-from roost.schedd.job_transitions import TRANSITIONS, On
-from roost.schedd.placing import place_some
+from roost.schedd.jobs.book import Book, Cluster, Job
+from roost.schedd.jobs.job_transitions import TRANSITIONS, On
+from roost.schedd.jobs.placing import place_some
 from roost.schedd.state_docs import blocks
 from roost.schedd.status import ON_MACHINE, JobStatus
 from roost.schedd.work import Work

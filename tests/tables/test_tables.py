@@ -10,9 +10,9 @@ import pytest
 
 from roost.dag import rules, table
 from roost.dag.states import NodeState
-from roost.schedd import claim_transitions as claim
-from roost.schedd import job_transitions as job
-from roost.schedd.claims import Stage
+from roost.schedd.claims import claim_transitions as claim
+from roost.schedd.claims.held_claims import Stage
+from roost.schedd.jobs import job_transitions as job
 from roost.schedd.status import JobStatus
 from roost.startd import entries as slot_entries
 from roost.startd import guards as slot_guards

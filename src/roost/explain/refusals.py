@@ -8,7 +8,7 @@ from roost.classad import ClassAd
 from roost.classad.values import fold
 from roost.policy.explain import Clause, Explanation, Role, Side
 from roost.policy.render.sentences import change_text, one_line, reasons, value_text
-from roost.schedd.owned import IMMUTABLE, RECORDED
+from roost.schedd.admission.owned import IMMUTABLE, RECORDED
 
 #: Clauses that are named of one refusal, and characters of a whole expression.
 CLAUSES_MAX = 4

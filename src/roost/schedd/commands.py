@@ -18,23 +18,33 @@ from roost.classad.values import fold
 from roost.model.audit import AuditKind, Effect
 from roost.model.cell_requests import ALL_HOLDS, ARRAY_HOLD, ARRAY_PREDECESSORS, HELD, HOLDS
 from roost.model.codes import HoldCode, VacateCode
-from roost.schedd import array_holds
-from roost.schedd.admission import JOB_CHARS_MAX, size_of
-from roost.schedd.book import BINDING, GROUPS, NAME_CHARS_MAX, Book, Cluster, Following, Job, not_plain, submitter_of
-from roost.schedd.cell_accounting import account_deleted
-from roost.schedd.cell_usage import forget_run
-from roost.schedd.claim_table import ClaimTable
-from roost.schedd.crontab import KEYS
+from roost.schedd.admission.owned import IMMUTABLE, RECORDED, priority
+from roost.schedd.admission.rules import JOB_CHARS_MAX, size_of
+from roost.schedd.cell import array_holds
+from roost.schedd.cell.accounting import account_deleted
+from roost.schedd.cell.usage import forget_run
+from roost.schedd.claims.claim_table import ClaimTable
 from roost.schedd.decisions import Ruling
 from roost.schedd.effects import EndRun, Reply, StandStill
 from roost.schedd.event_log import log
 from roost.schedd.events import Acted, Action
 from roost.schedd.identifiers import JobId
-from roost.schedd.job_transitions import On
+from roost.schedd.jobs.book import (
+    BINDING,
+    GROUPS,
+    NAME_CHARS_MAX,
+    Book,
+    Cluster,
+    Following,
+    Job,
+    not_plain,
+    submitter_of,
+)
+from roost.schedd.jobs.crontab import KEYS
+from roost.schedd.jobs.job_transitions import On
 from roost.schedd.mass_removal import FEWEST, remove_together
-from roost.schedd.outcome import hold, leave_at_last, leave_removed, release, remove
-from roost.schedd.owned import IMMUTABLE, RECORDED, priority
-from roost.schedd.runs import leaves_gracefully
+from roost.schedd.runs.course import leaves_gracefully
+from roost.schedd.runs.outcome import hold, leave_at_last, leave_removed, release, remove
 from roost.schedd.status import ON_MACHINE, JobStatus
 from roost.schedd.work import Work
 

@@ -9,13 +9,13 @@ from roost.classad import Expr, ParseError, Syntax, parse_expression
 from roost.classad.values import fold
 from roost.config import Code, Config, Diagnostic
 from roost.config.in_force import in_force
-from roost.schedd.admission import admission
-from roost.schedd.claim_table import QueueSettings
-from roost.schedd.job_policy import SystemPolicy
-from roost.schedd.job_policy_config import system_policy
-from roost.schedd.limits import Limits
-from roost.schedd.local import LocalPolicy
-from roost.schedd.user_maps import user_maps
+from roost.schedd.admission.limits import Limits
+from roost.schedd.admission.rules import admission
+from roost.schedd.admission.user_maps import user_maps
+from roost.schedd.claims.claim_table import QueueSettings
+from roost.schedd.job_policy.expressions import SystemPolicy
+from roost.schedd.job_policy.system_policy import system_policy
+from roost.schedd.runs.local import LocalPolicy
 
 _SUBSYSTEM = "SCHEDD"
 _SUPERUSERS = "root, roost"

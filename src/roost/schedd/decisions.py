@@ -15,7 +15,7 @@ from roost.model.audit import AuditKind, AuditRecord, Effect, InForce, clipped, 
 from roost.model.causes import CauseIds
 from roost.model.digests import digest
 from roost.schedd.identifiers import JobId
-from roost.schedd.ranges import Ranges
+from roost.schedd.jobs.ranges import Ranges
 
 #: Jobs of one decision that have a record each.
 ALONE_MAX: Final = 10

@@ -9,9 +9,9 @@ from roost.base.records import dataclass, field
 from roost.classad import ClassAd
 from roost.model.cell_accounting import TaskUse
 from roost.model.cell_usage import UsageRules
-from roost.schedd.book import JobSource
 from roost.schedd.changes import PutClaim
 from roost.schedd.identifiers import JobId
+from roost.schedd.jobs.book import JobSource
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

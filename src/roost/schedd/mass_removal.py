@@ -12,13 +12,13 @@ from typing import Final
 
 from roost.classad import ClassAd
 from roost.classad.ad import MISSING
-from roost.schedd.book import Cluster
 from roost.schedd.changes import TOGETHER_MAX, AddHistory
 from roost.schedd.decisions import Ruling
 from roost.schedd.effects import ForgetFiles
 from roost.schedd.event_log import log
 from roost.schedd.identifiers import JobId
-from roost.schedd.job_transitions import On, untouched_row
+from roost.schedd.jobs.book import Cluster
+from roost.schedd.jobs.job_transitions import On, untouched_row
 from roost.schedd.status import JobStatus
 from roost.schedd.work import Work, log_paths
 

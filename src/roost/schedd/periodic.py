@@ -10,18 +10,18 @@ from typing import Final
 
 from roost.classad.allowance import EXPRESSION_STEPS, UNLIMITED, Allowance
 from roost.model.codes import VacateCode
-from roost.schedd.book import Cluster, Job
 from roost.schedd.changes import AddAudit
-from roost.schedd.claim_table import ClaimTable
-from roost.schedd.claims import ALIVES_A_LEASE, HeldClaim, Stage
+from roost.schedd.claims.claim_table import ClaimTable
+from roost.schedd.claims.held_claims import ALIVES_A_LEASE, HeldClaim, Stage
 from roost.schedd.effects import AskAgain, EndRun, GiveBack, SayAlive
 from roost.schedd.events import ClaimLost, ClaimsHeard
-from roost.schedd.job_policy import Occasion, Outcome, Verdict, decide
-from roost.schedd.job_transitions import On
-from roost.schedd.outcome import carry_out, hold, leave_at_last, leave_removed, note_verdict, remove
-from roost.schedd.policy_round import JOBS_A_STEP, STEPS_A_STEP, Round, has_policy
-from roost.schedd.recurring import look
-from roost.schedd.runs import ask_for_slot, claim_lost, end_again, give_back
+from roost.schedd.job_policy.expressions import Occasion, Outcome, Verdict, decide
+from roost.schedd.job_policy.policy_round import JOBS_A_STEP, STEPS_A_STEP, Round, has_policy
+from roost.schedd.jobs.book import Cluster, Job
+from roost.schedd.jobs.job_transitions import On
+from roost.schedd.jobs.recurring import look
+from roost.schedd.runs.course import ask_for_slot, claim_lost, end_again, give_back
+from roost.schedd.runs.outcome import carry_out, hold, leave_at_last, leave_removed, note_verdict, remove
 from roost.schedd.status import JobStatus
 from roost.schedd.work import Work
 

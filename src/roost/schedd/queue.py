@@ -19,17 +19,21 @@ from roost.classad import ClassAd
 from roost.model.cell_requests import ARRAY_PREDECESSORS, NAME, TASKS
 from roost.model.digests import digest
 from roost.model.pool_policy import KEPT_OUT
-from roost.schedd import array_holds, commands, gangs, periodic, recurring, run_news, runs
-from roost.schedd.admission import NotAdmitted, check_description, check_groups, check_priority, check_size
-from roost.schedd.book import Book, Cluster, JobSource, held_at_submit, submitter_of
-from roost.schedd.cell_errors import clear_errors
-from roost.schedd.cell_reporting import report
-from roost.schedd.cell_usage import clear_usage, rule_usage
+from roost.schedd import commands, periodic
+from roost.schedd.admission.limits import NAMES_MAX
+from roost.schedd.admission.owned import begun
+from roost.schedd.admission.rules import NotAdmitted, check_description, check_groups, check_priority, check_size
+from roost.schedd.cell import array_holds
+from roost.schedd.cell.errors import clear_errors
+from roost.schedd.cell.reporting import report
+from roost.schedd.cell.usage import clear_usage, rule_usage
 from roost.schedd.changes import Change, PutClaim, PutCluster, PutJob
-from roost.schedd.claim_table import ClaimTable, QueueSettings
-from roost.schedd.claim_transitions import ClaimOn, move_claim
-from roost.schedd.claims import HeldClaim, Stage
+from roost.schedd.claims.claim_table import ClaimTable, QueueSettings
+from roost.schedd.claims.claim_transitions import ClaimOn, move_claim
+from roost.schedd.claims.held_claims import HeldClaim, Stage
 from roost.schedd.effects import Effect, GiveBack, Reply
+from roost.schedd.event_log.refused import hold_some, log_refused
+from roost.schedd.event_log.submissions import comes_first, tell_first, tell_more
 from roost.schedd.events import (
     Acted,
     BusCameBack,
@@ -57,18 +61,19 @@ from roost.schedd.events import (
     WentOn,
 )
 from roost.schedd.identifiers import JobId
-from roost.schedd.idle import IdleGroup
-from roost.schedd.immediate import remove_refused
-from roost.schedd.job_transitions import On, Transition
-from roost.schedd.limits import NAMES_MAX
-from roost.schedd.noop import expect_noops, finish_noops, finish_woken, has_noops
-from roost.schedd.outcome import leave_removed
-from roost.schedd.owned import begun
-from roost.schedd.placing import place_some
-from roost.schedd.ranges import Ranges
-from roost.schedd.refused_logs import hold_some, log_refused
+from roost.schedd.jobs import recurring
+from roost.schedd.jobs.book import Book, Cluster, JobSource, held_at_submit, submitter_of
+from roost.schedd.jobs.idle import IdleGroup
+from roost.schedd.jobs.job_transitions import On, Transition
+from roost.schedd.jobs.placing import place_some
+from roost.schedd.jobs.ranges import Ranges
+from roost.schedd.runs import course as runs
+from roost.schedd.runs import gangs
+from roost.schedd.runs import news as run_news
+from roost.schedd.runs.immediate import remove_refused
+from roost.schedd.runs.noop import expect_noops, finish_noops, finish_woken, has_noops
+from roost.schedd.runs.outcome import leave_removed
 from roost.schedd.status import LEAVING, ON_MACHINE, JobStatus
-from roost.schedd.submit_events import comes_first, tell_first, tell_more
 from roost.schedd.work import Work
 
 #: JobStatus to the attribute in which a submitter's ad counts it.

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from roost.schedd.claim_transitions import CLAIM_START, CLAIM_TRANSITIONS
-from roost.schedd.claims import Stage
-from roost.schedd.job_transitions import START, TRANSITIONS
+from roost.schedd.claims.claim_transitions import CLAIM_START, CLAIM_TRANSITIONS
+from roost.schedd.claims.held_claims import Stage
+from roost.schedd.jobs.job_transitions import START, TRANSITIONS
 from roost.schedd.status import JobStatus
 from roost.tables import pages
 

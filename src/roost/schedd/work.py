@@ -18,7 +18,6 @@ from roost.classad.world import FixedWorld, World
 from roost.model.audit import NOTHING_KNOWN, AuditRecord, InForce
 from roost.model.causes import submission_of
 from roost.model.identifiers import public_of
-from roost.schedd.book import Book, Cluster, Job, held_at_submit
 from roost.schedd.changes import (
     AddAudit,
     AddHistory,
@@ -32,14 +31,15 @@ from roost.schedd.changes import (
     PutJob,
     PutTold,
 )
-from roost.schedd.claims import HeldClaim
-from roost.schedd.crontab import CronError, next_start
+from roost.schedd.claims.held_claims import HeldClaim
 from roost.schedd.decisions import Ruling, Rulings
 from roost.schedd.effects import Effect, OfferJobs
 from roost.schedd.event_log import log
 from roost.schedd.event_log.base import Event
 from roost.schedd.identifiers import JobId
-from roost.schedd.job_transitions import On, Transition, row_of, untouched_row
+from roost.schedd.jobs.book import Book, Cluster, Job, held_at_submit
+from roost.schedd.jobs.crontab import CronError, next_start
+from roost.schedd.jobs.job_transitions import On, Transition, row_of, untouched_row
 from roost.schedd.status import JobStatus
 
 #: Records of which a step makes many, made faster.

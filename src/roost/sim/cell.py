@@ -40,9 +40,9 @@ from roost.model.digests import states_digest
 from roost.model.queue_context import QueueContext
 from roost.negotiator.snapshot import Plan, Snapshot
 from roost.negotiator.timing import at_once
-from roost.schedd.book import JobSource
-from roost.schedd.claim_table import ClaimTable
+from roost.schedd.claims.claim_table import ClaimTable
 from roost.schedd.events import ErrorsCleared, UsageRuled
+from roost.schedd.jobs.book import JobSource
 
 #: What the queue is told of the cell.
 CellEvent: TypeAlias = ErrorsCleared | UsageRuled

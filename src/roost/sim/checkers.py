@@ -21,7 +21,7 @@ from roost.classad import ClassAd
 from roost.gridengine.objects.host import GLOBAL
 from roost.gridengine.pool.tasks import grants_of
 from roost.model.cell_requests import TASK
-from roost.schedd.claims import Stage
+from roost.schedd.claims.held_claims import Stage
 from roost.schedd.status import ON_MACHINE, JobStatus
 from roost.startd.states import PAIRS, WITH_STARTER, State
 

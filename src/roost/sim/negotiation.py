@@ -39,7 +39,7 @@ from roost.negotiator.snapshot import Match, Part, Plan, Pledge, Request, Snapsh
 from roost.negotiator.verdicts import may_be_true
 from roost.negotiator.view import usage_of
 from roost.schedd import events as ev
-from roost.schedd.idle import IdleGroup
+from roost.schedd.jobs.idle import IdleGroup
 from roost.sim.bus import AT_ONCE, TRIP_S_MAX, Bus
 from roost.sim.cell import SimulatedCell
 from roost.sim.engine import RANK_CYCLE, Engine

@@ -20,7 +20,7 @@ from roost.model.claims import ClaimKind
 from roost.model.events import VacateRequested
 from roost.model.identifiers import ClaimId
 from roost.negotiator.settings import Settings as NegotiatorSettings
-from roost.schedd.claim_table import QueueSettings
+from roost.schedd.claims.claim_table import QueueSettings
 from roost.schedd.events import ClaimsHeard, Event, RunMeasured
 from roost.sim.bus import AT_ONCE, Bus, Faults
 from roost.sim.cell import CellPlan, SimulatedCell

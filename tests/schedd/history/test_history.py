@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import roost.schedd.history as history
+import roost.schedd.records.history as history
 from roost.classad import ClassAd
-from roost.schedd.history import Banner, BytesStore, backwards, format_entry, forwards, rotated_name, to_delete
+from roost.schedd.records.history import Banner, BytesStore, backwards, format_entry, forwards, rotated_name, to_delete
 
 _VALUES = st.one_of(st.integers(-5, 5), st.booleans(), st.text(st.sampled_from('a "=*é'), max_size=20))
 _ADS = st.dictionaries(st.sampled_from(("A", "Bb", "Cmd", "Env")), _VALUES, max_size=4)

@@ -10,7 +10,7 @@ from roost.classad import ClassAd, FixedWorld, Syntax, parse_expression
 from roost.classad.forms import parse_ad
 from roost.config import MemoryHost, load_text
 from roost.model.codes import HoldCode, VacateCode
-from roost.schedd.job_policy import (
+from roost.schedd.job_policy.expressions import (
     PERIODIC_ATTRIBUTES,
     Occasion,
     Outcome,
@@ -20,7 +20,7 @@ from roost.schedd.job_policy import (
     decide,
     raised_request,
 )
-from roost.schedd.job_policy_config import system_policy
+from roost.schedd.job_policy.system_policy import system_policy
 
 NOW = 10_000.0
 NOBODY = SystemPolicy()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from roost.classad import ClassAd
-from roost.schedd.match_macros import Unexpandable, expanded
+from roost.schedd.runs.match_macros import Unexpandable, expanded
 
 MACHINE = ClassAd({"Arch": "X86_64", "Memory": 2048, "Name": "slot1@node", "Gone": "x"})
 MACHINE.set("Half", "Memory / 2")

@@ -19,7 +19,7 @@ from roost.cli.pool import Pool, Refused
 from roost.wire.requests import queue
 
 if TYPE_CHECKING:
-    from roost.schedd.history import Entry
+    from roost.schedd.records.history import Entry
 
 OPTIONS: Final = (
     # It stands first, since -f is -file and not -format here, as in HTCondor.
@@ -165,7 +165,7 @@ def _until(rows: Iterable[Row], since: str) -> Iterator[Row]:
 
 def _of_file(order: _Order) -> Iterator[Row]:
     """The jobs of a history file, the last first."""
-    from roost.schedd.history import BytesStore, backwards
+    from roost.schedd.records.history import BytesStore, backwards
 
     if order.file == "-":
         yield from _meant(order, backwards(BytesStore(sys.stdin.buffer.read())))

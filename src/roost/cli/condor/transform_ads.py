@@ -73,7 +73,7 @@ class _Order:
 def run(name: str, arguments: list[str]) -> int:
     """Run ``condor_transform_ads``."""
     from roost.runtime.machine import SystemHost
-    from roost.schedd.transform import TransformError, read_transform
+    from roost.schedd.admission.transform import TransformError, read_transform
 
     order = _Order(arguments)
     host = SystemHost()

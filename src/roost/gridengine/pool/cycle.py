@@ -66,7 +66,7 @@ from roost.model.identifiers import public_of
 from roost.negotiator.snapshot import Match, Part, Pledge, Rejection, Request, Snapshot, SubmitterDemand
 from roost.negotiator.snapshot import Plan as Matches
 from roost.negotiator.timing import Steps, bounded
-from roost.schedd.idle import Autoclusters
+from roost.schedd.jobs.idle import Autoclusters
 
 #: States of slots in use.
 _TAKEN: Final = frozenset(("Claimed", "Preempting", "Matched"))

@@ -2,7 +2,7 @@
 
 An instance that was never given one is in the state that its `initial_state` says. Names may be those of queues,
 instances and queue domains, with wildcards. Operators and managers of the cell may change all instances, and users in
-the `owner_list` of an instance that one. The error state E is the queue's (`roost.schedd.cell_errors`).
+the `owner_list` of an instance that one. The error state E is the queue's (`roost.schedd.cell.errors`).
 """
 
 from __future__ import annotations

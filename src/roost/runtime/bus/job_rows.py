@@ -12,7 +12,7 @@ from typing import Any, Final
 from roost.classad import ClassAd, Expr
 from roost.classad.ad import MISSING
 from roost.classad.values import fold
-from roost.schedd.book import Cluster
+from roost.schedd.jobs.book import Cluster
 from roost.schedd.status import JobStatus
 from roost.wire.ads import value_data
 

@@ -22,7 +22,7 @@ from roost.runtime.bus.budget import SIGN_OF_LIFE_S
 from roost.schedd import events as ev
 from roost.schedd.commands import ABSENT
 from roost.schedd.identifiers import JobId
-from roost.schedd.ranges import Ranges
+from roost.schedd.jobs.ranges import Ranges
 from roost.wire.messages import Answer
 from roost.wire.requests.queue import ActedUpon
 

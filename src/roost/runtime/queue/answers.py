@@ -24,9 +24,9 @@ from roost.runtime.queue.cell.accounting_answers import search as search_account
 from roost.runtime.queue.cell.answers import CellAnswers, CellAnswersDaemon
 from roost.runtime.queue.past_jobs import PastJobs, shown_as
 from roost.schedd import events as ev
-from roost.schedd.book import Cluster
 from roost.schedd.identifiers import JobId
-from roost.schedd.local import SCHEDULER, is_local
+from roost.schedd.jobs.book import Cluster
+from roost.schedd.runs.local import SCHEDULER, is_local
 from roost.schedd.status import JobStatus
 from roost.schedd.submit import ClusterPlan
 from roost.schedd.submit.plan import PlanError

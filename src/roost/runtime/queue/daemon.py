@@ -50,10 +50,10 @@ from roost.runtime.role import ConfigurationRefused, Ending, RoleContext, give_u
 from roost.schedd import effects as ef
 from roost.schedd import events as ev
 from roost.schedd.changes import AddAudit, Change, PutClaim, PutJob
-from roost.schedd.claim_table import QueueSettings
+from roost.schedd.claims.claim_table import QueueSettings
 from roost.schedd.configured import queue_settings
-from roost.schedd.local import local_name
 from roost.schedd.queue import Queue, Step
+from roost.schedd.runs.local import local_name
 from roost.schedd.status import JobStatus
 from roost.schedd.submit import ClusterPlan
 from roost.wire import messages as m

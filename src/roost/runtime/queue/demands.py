@@ -24,7 +24,7 @@ from roost.wire.ads import ad_data
 if TYPE_CHECKING:
     from roost.runtime.clock import Clock
     from roost.runtime.role import RoleContext
-    from roost.schedd.idle import IdleGroup
+    from roost.schedd.jobs.idle import IdleGroup
     from roost.schedd.queue import Queue
     from roost.wire.messages import Message
     from roost.wire.subjects import Subjects

@@ -32,7 +32,7 @@ from roost.runtime.queue.job_queue_file import JobQueueFile
 from roost.runtime.queue.store import KeptJobs, Store
 from roost.schedd import changes as ch
 from roost.schedd.identifiers import JobId
-from roost.schedd.job_queue_log import Mirror
+from roost.schedd.records.job_queue_log import Mirror
 from roost.schedd.status import JobStatus
 
 _log = logging.getLogger("roost.schedd")

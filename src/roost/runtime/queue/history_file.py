@@ -18,7 +18,7 @@ from typing import Final
 from roost.classad import ClassAd
 from roost.classad.forms import Form, format_ad
 from roost.runtime.files.whole_files import write_whole
-from roost.schedd.history import Banner, BytesStore, backwards, format_entry, rotated_name, to_delete
+from roost.schedd.records.history import Banner, BytesStore, backwards, format_entry, rotated_name, to_delete
 
 _log = logging.getLogger("roost.schedd")
 

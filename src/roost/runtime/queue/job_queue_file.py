@@ -1,7 +1,7 @@
 """``job_queue.log``: a file that tells the job queue to programs which follow HTCondor's.
 
 The database is what counts; this is written after it, as the configuration's JOB_QUEUE_LOG says, in the form of
-`roost.schedd.job_queue_log`. The file is made anew from the database when the queue starts, when it has grown by more
+`schedd.records.job_queue_log`. The file is made anew from the database when the queue starts, when it has grown by more
 than it needs, and at QUEUE_CLEAN_INTERVAL: under another name first, which takes the place of the old one, whose
 sequence number it follows. So a daemon that is killed in the middle of a line does no harm, and a reader sees by inode
 or number that it has to begin again. As many old files are kept, with their numbers behind their names, as
@@ -21,8 +21,8 @@ from pathlib import Path
 from typing import Final
 
 from roost.runtime.files.whole_files import open_beside
-from roost.schedd import job_queue_log as jq
 from roost.schedd.changes import Change
+from roost.schedd.records import job_queue_log as jq
 
 _log = logging.getLogger("roost.schedd")
 

@@ -4,7 +4,7 @@ It is the daemon of an execute machine, unchanged, with one partitionable slot o
 interferes, and a directory of its own; so these jobs have shepherds, are adopted after a kill, held and removed like
 all others. It is made when it is first needed: most queues never need it.
 
-What it does not do: decide. `roost.schedd` says which job, and `roost.schedd.local` whether.
+What it does not do: decide. `roost.schedd` says which job, and `roost.schedd.runs.local` whether.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from roost.runtime.bus.client import BusError, Handler
 from roost.runtime.home import Home
 from roost.runtime.role import ConfigurationRefused, Ending
 from roost.schedd import events as ev
-from roost.schedd.local import MACHINE_CONFIG, local_name, next_beside
+from roost.schedd.runs.local import MACHINE_CONFIG, local_name, next_beside
 from roost.starter.configured import hook_settings
 from roost.wire import messages as m
 from roost.wire.codec import decode, encode
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from roost.runtime.node.daemon import NodeDaemon
     from roost.runtime.queue.spool import Spool
     from roost.runtime.role import RoleContext
-    from roost.schedd.claim_table import QueueSettings
+    from roost.schedd.claims.claim_table import QueueSettings
     from roost.schedd.queue import Queue
 
 _log = logging.getLogger("roost.schedd")

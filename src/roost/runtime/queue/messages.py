@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from roost.model.queue_context import QueueContext
 from roost.schedd import effects as ef
 from roost.schedd import events as ev
-from roost.schedd.claims import HeldClaim
+from roost.schedd.claims.held_claims import HeldClaim
 from roost.wire import messages as m
 from roost.wire.ads import ad_data, ad_from
 from roost.wire.errors import WireError

@@ -42,8 +42,8 @@ from roost.runtime.files.transfer import (
 from roost.runtime.processes.accounts import NoSuchAccount
 from roost.runtime.queue.partials import Partial, Partials
 from roost.runtime.queue.transfer_limits import TransferLimits
-from roost.schedd.book import Job
 from roost.schedd.identifiers import JobId
+from roost.schedd.jobs.book import Job
 from roost.schedd.queue import Queue
 from roost.wire.messages import AskFiles, FilePart, Files, FileTaken, GetFile, Message, OutputDone, PutFile
 

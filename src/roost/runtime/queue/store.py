@@ -79,8 +79,8 @@ from roost.runtime.queue.cell.store import (
     write_states,
 )
 from roost.schedd import changes as ch
-from roost.schedd.book import Cluster
 from roost.schedd.identifiers import JobId
+from roost.schedd.jobs.book import Cluster
 from roost.schedd.submit import ClusterPlan
 from roost.wire.ads import ad_data, ad_from
 from roost.wire.audit import audit_data

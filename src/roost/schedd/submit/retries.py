@@ -3,7 +3,7 @@
 ``retry_request_memory`` is a size, a list of rising sizes or an expression; the sizes after the first one of a list in
 ``request_memory`` are the same. ``retry_request_memory_increase`` is what is added each time, or an expression of
 RequestMemory that gives the next request. ``retry_request_memory_max`` limits both, and is alone the one other request.
-The same words with ``disk`` are about RequestDisk. `roost.schedd.job_policy` acts on the attributes.
+The same words with ``disk`` are about RequestDisk. `roost.schedd.job_policy.expressions` acts on the attributes.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ from typing import Final
 
 from roost.base.records import dataclass, replace
 from roost.classad import ClassAd, parse_expression
-from roost.schedd.job_policy import PERIODIC_ATTRIBUTES
+from roost.schedd.job_policy.expressions import PERIODIC_ATTRIBUTES
 from roost.sim.inputs.owners import DAY_S, HOUR_S
 
 #: Requirements of a job that has none: the slot is large enough.

@@ -19,7 +19,7 @@ from roost.model.slots import Filesystem, HostReading, SlotId, SlotKind, SlotSha
 from roost.negotiator.settings import Settings as NegotiatorSettings
 from roost.negotiator.settings import settings_from
 from roost.node.host_plan import Division, SlotPlan
-from roost.schedd.claim_table import QueueSettings
+from roost.schedd.claims.claim_table import QueueSettings
 from roost.schedd.configured import queue_settings
 from roost.sim.chance import stream
 from roost.sim.inputs.owners import OwnerTrace

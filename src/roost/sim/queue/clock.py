@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Final
 
 from roost.schedd import effects as ef
 from roost.schedd import events as ev
-from roost.schedd.claims import ALIVE_S_MIN, ALIVES_A_LEASE, HeldClaim, Stage
-from roost.schedd.job_policy import PERIODIC_ATTRIBUTES
+from roost.schedd.claims.held_claims import ALIVE_S_MIN, ALIVES_A_LEASE, HeldClaim, Stage
+from roost.schedd.job_policy.expressions import PERIODIC_ATTRIBUTES
 from roost.schedd.periodic import ASK_AGAIN_S, QUIET_S
 from roost.schedd.queue import Step
 from roost.schedd.status import JobStatus

@@ -5,7 +5,7 @@ from __future__ import annotations
 from roost.classad import ClassAd
 from roost.model.cell_usage import Owner, Used
 from roost.schedd import changes as ch
-from roost.schedd.claim_table import QueueSettings
+from roost.schedd.claims.claim_table import QueueSettings
 from roost.schedd.identifiers import JobId
 from roost.schedd.queue import Queue
 

@@ -23,9 +23,9 @@ from roost.schedd import changes as ch
 from roost.schedd import effects as ef
 from roost.schedd import events as ev
 from roost.schedd import queue as core
-from roost.schedd.claim_table import QueueSettings
+from roost.schedd.claims.claim_table import QueueSettings
 from roost.schedd.identifiers import JobId
-from roost.schedd.job_policy import SystemPolicy
+from roost.schedd.job_policy.expressions import SystemPolicy
 from roost.schedd.status import ON_MACHINE, JobStatus
 from roost.sim.bus import AT_ONCE, TRIP_S_MAX, Bus
 from roost.sim.cell import OPERATOR, NoSuchQueue, SimulatedCell

@@ -8,7 +8,7 @@ from typing import Any, Final
 from roost.classad import ClassAd
 from roost.classad.ad import MISSING
 from roost.classad.values import fold
-from roost.schedd.owned import RECORDED
+from roost.schedd.admission.owned import RECORDED
 from roost.sim.inputs.workload import Job
 
 #: What the queue itself says of a job.
@@ -17,7 +17,7 @@ _LOGS: Final = ("userlog", "dagmannodeslog")
 
 
 class Source:
-    """The jobs of a cluster; see `roost.schedd.book.JobSource`."""
+    """The jobs of a cluster; see `roost.schedd.jobs.book.JobSource`."""
 
     __slots__ = ("_own", "common", "count", "varying")
 

@@ -33,7 +33,7 @@ from roost.runtime.queue.cell.reports import go_by, of_states
 from roost.runtime.queue.cell.reservations import Reservations
 from roost.runtime.queue.cell.store import CellCommit, GivenState, KeptCell, StatesCommit
 from roost.runtime.queue.cell.verifier import Verifier
-from roost.schedd.claims import Stage
+from roost.schedd.claims.held_claims import Stage
 from roost.schedd.events import ErrorsCleared, UsageCleared, UsageRuled
 from roost.wire.ads import ad_data
 from roost.wire.audit import audit_data
@@ -73,9 +73,9 @@ if TYPE_CHECKING:
     from roost.runtime.queue.exported_files import ExportedFiles
     from roost.runtime.queue.store import Noted, Store
     from roost.runtime.role import RoleContext
-    from roost.schedd.book import Cluster
-    from roost.schedd.claim_table import QueueSettings
+    from roost.schedd.claims.claim_table import QueueSettings
     from roost.schedd.events import Event
+    from roost.schedd.jobs.book import Cluster
     from roost.schedd.queue import Queue
     from roost.schedd.submit import ClusterPlan
 

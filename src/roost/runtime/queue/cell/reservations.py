@@ -25,9 +25,9 @@ from roost.runtime.database_guard import StoreError
 from roost.runtime.queue.cell.records import record_of_reservation
 from roost.runtime.queue.cell.reports import of_reservation
 from roost.runtime.queue.cell.store import KeptCell, ReservationCommit
-from roost.schedd.book import Cluster
 from roost.schedd.events import Acted, Action
 from roost.schedd.identifiers import JobId
+from roost.schedd.jobs.book import Cluster
 from roost.wire.audit import audit_data
 from roost.wire.messages import Answer
 from roost.wire.requests.cell import (

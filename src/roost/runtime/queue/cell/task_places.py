@@ -15,7 +15,7 @@ from roost.wire.messages import AskTaskPlace, TaskPlace
 
 if TYPE_CHECKING:
     from roost.gridengine.cell import Cell
-    from roost.schedd.claims import HeldClaim
+    from roost.schedd.claims.held_claims import HeldClaim
     from roost.schedd.queue import Queue
 
 

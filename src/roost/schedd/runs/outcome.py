@@ -12,13 +12,13 @@ from roost.classad.values import fold
 from roost.model.audit import AuditKind
 from roost.model.cell_requests import HELD
 from roost.model.codes import HoldCode, VacateCode
-from roost.schedd.book import Job
 from roost.schedd.decisions import Ruling
 from roost.schedd.effects import ForgetFiles
 from roost.schedd.event_log import log
 from roost.schedd.events import RunEnded
-from roost.schedd.job_policy import Occasion, Outcome, SystemPolicy, Verdict, decide
-from roost.schedd.job_transitions import On, row_of
+from roost.schedd.job_policy.expressions import Occasion, Outcome, SystemPolicy, Verdict, decide
+from roost.schedd.jobs.book import Job
+from roost.schedd.jobs.job_transitions import On, row_of
 from roost.schedd.work import Work
 
 _KINDS: Final = {

@@ -14,8 +14,8 @@ from roost.classad import ClassAd, Expr, parse_expression
 from roost.schedd.status import JobStatus
 
 if TYPE_CHECKING:
-    from roost.schedd.book import Book
-    from roost.schedd.idle import IdleGroup
+    from roost.schedd.jobs.book import Book
+    from roost.schedd.jobs.idle import IdleGroup
 
 SCHEDULER: Final = 7
 LOCAL: Final = 12

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from roost.schedd.crontab import has_crontab
+from roost.schedd.jobs.crontab import has_crontab
 from roost.schedd.work import Work
 
 #: What is done in one step of the queue, in jobs, some 20 ms; one that runs by a crontab counts as several, and so does

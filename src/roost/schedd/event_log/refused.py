@@ -11,12 +11,12 @@ from itertools import islice
 from typing import Final
 
 from roost.model.audit import AuditKind
-from roost.schedd.book import Book, Cluster, Job
-from roost.schedd.claim_table import ClaimTable
+from roost.schedd.claims.claim_table import ClaimTable
 from roost.schedd.decisions import Ruling
 from roost.schedd.events import LogRefused
-from roost.schedd.job_transitions import On
-from roost.schedd.outcome import hold
+from roost.schedd.jobs.book import Book, Cluster, Job
+from roost.schedd.jobs.job_transitions import On
+from roost.schedd.runs.outcome import hold
 from roost.schedd.status import JobStatus
 from roost.schedd.work import Work
 

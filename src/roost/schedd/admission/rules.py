@@ -20,10 +20,10 @@ from roost.classad import ClassAd, Expr, ParseError, Syntax, parse_expression
 from roost.classad.values import UNDEFINED, fold
 from roost.classad.world import WORLD, World
 from roost.config import Code, Config, ConfigError, Diagnostic, Host, MemoryHost, Severity
-from roost.schedd.book import GROUPS, NAME_CHARS_MAX, Cluster, not_plain, submitter_of
-from roost.schedd.limits import NAMES_MAX
-from roost.schedd.owned import COUNTERS, priority
-from roost.schedd.transform import Transform, TransformError, read_transform
+from roost.schedd.admission.limits import NAMES_MAX
+from roost.schedd.admission.owned import COUNTERS, priority
+from roost.schedd.admission.transform import Transform, TransformError, read_transform
+from roost.schedd.jobs.book import GROUPS, NAME_CHARS_MAX, Cluster, not_plain, submitter_of
 
 #: Jobs of a cluster that are looked at one by one.
 ONE_BY_ONE_MAX: Final = 10_000

@@ -8,8 +8,8 @@ that. Once it has started, it is a job like others: it may be run again.
 from __future__ import annotations
 
 from roost.model.cell_requests import IMMEDIATE, NEXT_ON_MACHINE, NOT_IMMEDIATE
-from roost.schedd.book import Cluster
-from roost.schedd.claim_table import ClaimTable
+from roost.schedd.claims.claim_table import ClaimTable
+from roost.schedd.jobs.book import Cluster
 from roost.schedd.status import JobStatus
 from roost.schedd.work import Work
 

@@ -19,9 +19,9 @@ from roost.classad import ClassAd
 from roost.classad.values import fold
 from roost.model.cell_requests import ALL_HOLDS, ARRAY_HOLD, HELD, TASKS
 from roost.model.codes import HoldCode
-from roost.schedd.book import Book, Cluster, Job
-from roost.schedd.job_transitions import On
-from roost.schedd.outcome import hold, release
+from roost.schedd.jobs.book import Book, Cluster, Job
+from roost.schedd.jobs.job_transitions import On
+from roost.schedd.runs.outcome import hold, release
 from roost.schedd.status import JobStatus
 from roost.schedd.work import Work
 

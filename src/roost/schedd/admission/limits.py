@@ -17,7 +17,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from roost.base.records import dataclass, field
-from roost.schedd.book import Book, Cluster
+from roost.schedd.jobs.book import Book, Cluster
 
 #: No limit.
 UNLIMITED: Final = 2**31 - 1

@@ -27,7 +27,7 @@ from enum import StrEnum
 from typing import Final
 
 from roost.base.records import dataclass
-from roost.schedd.book import Job
+from roost.schedd.jobs.book import Job
 from roost.schedd.status import JobStatus as S
 from roost.tables.finder import Verdict, plain, row_finder
 from roost.tables.rows import by_source

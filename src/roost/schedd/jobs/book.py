@@ -17,11 +17,11 @@ from roost.classad import ClassAd, Expr
 from roost.classad.ad import MISSING
 from roost.classad.values import UNDEFINED, fold
 from roost.model.cell_requests import ARRAY_PREDECESSORS, NAME, PREDECESSORS
+from roost.schedd.admission.owned import NOT_SUBMITTED
 from roost.schedd.identifiers import JobId
-from roost.schedd.idle import Autoclusters, IdleGroup
-from roost.schedd.local import is_local
-from roost.schedd.owned import NOT_SUBMITTED
-from roost.schedd.ranges import Ranges
+from roost.schedd.jobs.idle import Autoclusters, IdleGroup
+from roost.schedd.jobs.ranges import Ranges
+from roost.schedd.runs.local import is_local
 from roost.schedd.status import STATUSES, JobStatus
 
 if TYPE_CHECKING:

@@ -11,10 +11,10 @@ from itertools import islice
 from typing import Final
 
 from roost.model.codes import HoldCode
-from roost.schedd.book import Book, Cluster, Job
-from roost.schedd.crontab import KEYS, has_crontab
-from roost.schedd.job_transitions import On
-from roost.schedd.outcome import hold
+from roost.schedd.jobs.book import Book, Cluster, Job
+from roost.schedd.jobs.crontab import KEYS, has_crontab
+from roost.schedd.jobs.job_transitions import On
+from roost.schedd.runs.outcome import hold
 from roost.schedd.status import JobStatus
 from roost.schedd.work import Work
 

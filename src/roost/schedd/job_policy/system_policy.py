@@ -13,7 +13,7 @@ import re
 from roost.base.records import dataclass, field
 from roost.classad import Expr, ParseError, Syntax, parse_expression
 from roost.config import Code, Config, ConfigError, Diagnostic
-from roost.schedd.job_policy import SystemPolicy, SystemRule
+from roost.schedd.job_policy.expressions import SystemPolicy, SystemRule
 
 _SUBSYSTEM = "SCHEDD"
 

@@ -10,8 +10,8 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
-from roost.schedd.book import Book, Cluster
-from roost.schedd.job_policy import PERIODIC_ATTRIBUTES
+from roost.schedd.job_policy.expressions import PERIODIC_ATTRIBUTES
+from roost.schedd.jobs.book import Book, Cluster
 from roost.schedd.status import JobStatus
 
 #: Jobs looked at in one step of the queue, and evaluation steps of their policies, some 50 ms.

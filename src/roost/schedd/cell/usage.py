@@ -12,10 +12,10 @@ from roost.classad import ClassAd
 from roost.model.audit import AuditKind, AuditRecord
 from roost.model.cell_requests import TASK
 from roost.model.cell_usage import CHARGED, IO, MEMORY, NAMES, Owner
-from roost.schedd.book import Job
 from roost.schedd.changes import ClearUsage, PutUsage
-from roost.schedd.claim_table import ClaimTable
+from roost.schedd.claims.claim_table import ClaimTable
 from roost.schedd.events import UsageCleared, UsageRuled
+from roost.schedd.jobs.book import Job
 from roost.schedd.work import Work
 
 _GIB = 2**30

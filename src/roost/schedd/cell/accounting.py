@@ -25,9 +25,9 @@ from roost.model.cell_accounting import (
     TaskUse,
 )
 from roost.model.cell_usage import IO, MEMORY
-from roost.schedd.book import Cluster, Job
 from roost.schedd.changes import AddAccounting
 from roost.schedd.events import RunEnded
+from roost.schedd.jobs.book import Cluster, Job
 from roost.schedd.work import Work
 
 _SIGKILL = 9

@@ -12,10 +12,10 @@ from typing import Final
 from roost.classad.ad import MISSING
 from roost.classad.allowance import EXPRESSION_STEPS, UNLIMITED, Allowance
 from roost.classad.values import fold
-from roost.schedd.book import Book, Cluster, Job
-from roost.schedd.claim_table import ClaimTable
+from roost.schedd.claims.claim_table import ClaimTable
 from roost.schedd.events import RunEnded
-from roost.schedd.outcome import at_exit
+from roost.schedd.jobs.book import Book, Cluster, Job
+from roost.schedd.runs.outcome import at_exit
 from roost.schedd.work import Work
 
 _IS_NOOP = "isnoopjob"

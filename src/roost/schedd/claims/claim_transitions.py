@@ -17,7 +17,7 @@ from enum import StrEnum
 from typing import Final
 
 from roost.base.records import dataclass
-from roost.schedd.claims import HeldClaim, Stage
+from roost.schedd.claims.held_claims import HeldClaim, Stage
 from roost.tables.finder import Finder, row_finder
 from roost.tables.rows import by_source
 

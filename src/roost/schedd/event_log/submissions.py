@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import Final
 
 from roost.classad.ad import MISSING
-from roost.schedd.book import Cluster
-from roost.schedd.ranges import Ranges
+from roost.schedd.jobs.book import Cluster
+from roost.schedd.jobs.ranges import Ranges
 from roost.schedd.status import JobStatus
 from roost.schedd.work import Work, log_paths
 

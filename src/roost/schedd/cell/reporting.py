@@ -24,12 +24,12 @@ from roost.model.cell_reporting import (
     RunReport,
 )
 from roost.model.cell_reservations import ACTOR
-from roost.schedd.book import Cluster
-from roost.schedd.cell_accounting import job_name, task_number
+from roost.schedd.cell.accounting import job_name, task_number
 from roost.schedd.changes import AddAccounting, AddHistory, AddReports, PutCluster
 from roost.schedd.events import Acted, ClaimLost, Event, RunEnded
 from roost.schedd.identifiers import JobId
-from roost.schedd.job_transitions import On
+from roost.schedd.jobs.book import Cluster
+from roost.schedd.jobs.job_transitions import On
 from roost.schedd.status import JobStatus
 from roost.schedd.work import Work
 

@@ -9,14 +9,14 @@ from typing import Final
 
 from roost.classad import ClassAd
 from roost.classad.values import fold
-from roost.schedd.book import GROUPS, Job
-from roost.schedd.cell_usage import charge
-from roost.schedd.claim_table import ClaimTable
+from roost.schedd.admission.owned import COUNTED, IMMUTABLE
+from roost.schedd.cell.usage import charge
+from roost.schedd.claims.claim_table import ClaimTable
 from roost.schedd.event_log import log
 from roost.schedd.events import FilesMoved, RunMeasured, RunSaved, RunStoodStill
 from roost.schedd.identifiers import JobId
-from roost.schedd.job_transitions import On
-from roost.schedd.owned import COUNTED, IMMUTABLE
+from roost.schedd.jobs.book import GROUPS, Job
+from roost.schedd.jobs.job_transitions import On
 from roost.schedd.status import ON_MACHINE, JobStatus
 from roost.schedd.work import PLAIN, Work
 

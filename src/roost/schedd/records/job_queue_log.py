@@ -23,9 +23,9 @@ from roost.classad import ClassAd
 from roost.classad.ad import Cell
 from roost.classad.unparse import item_node, unparse
 from roost.schedd import changes as ch
-from roost.schedd.book import Cluster, JobSource, held_at_submit
 from roost.schedd.identifiers import JobId
-from roost.schedd.ranges import Ranges
+from roost.schedd.jobs.book import Cluster, JobSource, held_at_submit
+from roost.schedd.jobs.ranges import Ranges
 from roost.schedd.status import JobStatus
 from roost.schedd.submit import ClusterPlan
 from roost.schedd.submit.batch import same

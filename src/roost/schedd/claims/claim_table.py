@@ -13,14 +13,14 @@ from roost.model.audit import InForce
 from roost.model.cell_reporting import Reporting
 from roost.model.cell_usage import Accounts
 from roost.model.pool_policy import IDENTITY
-from roost.schedd.admission import Admission
-from roost.schedd.book import Job
-from roost.schedd.claims import HeldClaim
-from roost.schedd.job_policy import SystemPolicy
-from roost.schedd.limits import Limits, Present, Starts
-from roost.schedd.local import LocalPolicy
-from roost.schedd.pacing import Pauses
-from roost.schedd.vetoes import Vetoes
+from roost.schedd.admission.limits import Limits, Present, Starts
+from roost.schedd.admission.rules import Admission
+from roost.schedd.claims.held_claims import HeldClaim
+from roost.schedd.job_policy.expressions import SystemPolicy
+from roost.schedd.job_policy.vetoes import Vetoes
+from roost.schedd.jobs.book import Job
+from roost.schedd.runs.local import LocalPolicy
+from roost.schedd.runs.pacing import Pauses
 
 #: So many claims below MAX_JOBS_RUNNING those that count are counted one by one.
 _NEAR: Final = 1_000

@@ -19,16 +19,13 @@ from roost.model.audit import AuditKind, Source
 from roost.model.cell_requests import LIMIT_EXCEEDED
 from roost.model.codes import HoldCode, VacateCode
 from roost.model.pool_policy import KNOBS, PLACES
-from roost.schedd import gangs
-from roost.schedd.admission import too_large
-from roost.schedd.book import Job
-from roost.schedd.cell_accounting import account_end, account_lost, with_tasks
-from roost.schedd.cell_errors import note_error
-from roost.schedd.cell_usage import charge, forget_run
-from roost.schedd.claim_table import ClaimTable
-from roost.schedd.claim_transitions import ClaimOn, move_claim
-from roost.schedd.claims import Gang, HeldClaim, Stage
-from roost.schedd.crontab import has_crontab
+from roost.schedd.admission.rules import too_large
+from roost.schedd.cell.accounting import account_end, account_lost, with_tasks
+from roost.schedd.cell.errors import note_error
+from roost.schedd.cell.usage import charge, forget_run
+from roost.schedd.claims.claim_table import ClaimTable
+from roost.schedd.claims.claim_transitions import ClaimOn, move_claim
+from roost.schedd.claims.held_claims import Gang, HeldClaim, Stage
 from roost.schedd.decisions import Ruling
 from roost.schedd.effects import AskForSlot, Decline, EndRun, GiveBack, StartRun, Taken
 from roost.schedd.event_log import log
@@ -40,15 +37,18 @@ from roost.schedd.events import (
     RunEnded,
     RunRefused,
 )
-from roost.schedd.gangs import back_to_idle
-from roost.schedd.job_policy import raised_request
-from roost.schedd.job_transitions import On
-from roost.schedd.local import is_local
-from roost.schedd.match_macros import Unexpandable, expanded
-from roost.schedd.outcome import at_exit, hold, leave_removed, requeue
-from roost.schedd.pool_policy import forbids, imposes, kept
-from roost.schedd.provisioned import provisioned
-from roost.schedd.run_news import address, count_checkpoints, count_suspension, present, take_over
+from roost.schedd.job_policy.expressions import raised_request
+from roost.schedd.job_policy.pool_policy import forbids, imposes, kept
+from roost.schedd.jobs.book import Job
+from roost.schedd.jobs.crontab import has_crontab
+from roost.schedd.jobs.job_transitions import On
+from roost.schedd.runs import gangs
+from roost.schedd.runs.gangs import back_to_idle
+from roost.schedd.runs.local import is_local
+from roost.schedd.runs.match_macros import Unexpandable, expanded
+from roost.schedd.runs.news import address, count_checkpoints, count_suspension, present, take_over
+from roost.schedd.runs.outcome import at_exit, hold, leave_removed, requeue
+from roost.schedd.runs.provisioned import provisioned
 from roost.schedd.status import LEAVING, JobStatus
 from roost.schedd.work import PLAIN, Work
 

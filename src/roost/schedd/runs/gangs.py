@@ -18,12 +18,12 @@ from typing import Final
 from roost.base.changed import maker
 from roost.classad import ClassAd
 from roost.model.codes import VacateCode
-from roost.schedd.book import Job
-from roost.schedd.claim_table import ClaimTable
-from roost.schedd.claim_transitions import ClaimOn, move_claim
-from roost.schedd.claims import Gang, HeldClaim, Stage
+from roost.schedd.claims.claim_table import ClaimTable
+from roost.schedd.claims.claim_transitions import ClaimOn, move_claim
+from roost.schedd.claims.held_claims import Gang, HeldClaim, Stage
 from roost.schedd.effects import EndRun, GiveBack
 from roost.schedd.events import MatchGiven
+from roost.schedd.jobs.book import Job
 from roost.schedd.status import JobStatus
 from roost.schedd.work import Work
 

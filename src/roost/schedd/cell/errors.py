@@ -10,10 +10,10 @@ from typing import Final
 
 from roost.classad import ClassAd
 from roost.model.audit import AuditKind, AuditRecord, some
-from roost.schedd.book import Job
 from roost.schedd.changes import PutErrors
-from roost.schedd.claim_table import ClaimTable
+from roost.schedd.claims.claim_table import ClaimTable
 from roost.schedd.events import ErrorsCleared, RunEnded
+from roost.schedd.jobs.book import Job
 from roost.schedd.work import Work
 
 #: Codes of failures that are the queue instance's: before and in prolog, epilog, start and stop of the parallel

@@ -1,0 +1,1 @@
+"""Policy about jobs in the queue: users' expressions, the administrator's, and the pool's where the queue asks it."""
