@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
-import pty
 import signal
-import struct
 import subprocess
 import sys
-import termios
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,51 +14,16 @@ from typing import Any
 import pytest
 
 from tests.integration.kit import Pool, eventually, running
+from tests.integration.terminals import Terminal
 from tests.integration.test_cell_jobs import PARTITIONABLE, cell, node
 
 COMMAND = [sys.executable, "-m", "roost.cli.gridengine"]
 WAITING = "waiting for interactive job to be scheduled ..."
 
 
-class Terminal:
+def in_terminal(pool: Pool, *words: str) -> Terminal:
     """A command that runs in a terminal of its own."""
-
-    def __init__(self, pool: Pool, *words: str) -> None:
-        self.master, slave = pty.openpty()
-        self.resize(31, 97)
-        self.process = subprocess.Popen(
-            [*COMMAND, *words], env=environment(pool), cwd=pool.work, stdin=slave, stdout=slave, stderr=slave,
-            start_new_session=True,
-        )  # fmt: skip
-        os.close(slave)
-        os.set_blocking(self.master, False)
-        self.seen = ""
-
-    def resize(self, rows: int, columns: int) -> None:
-        fcntl.ioctl(self.master, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
-
-    def type(self, text: str) -> None:
-        os.write(self.master, text.encode())
-
-    def look(self) -> str:
-        try:
-            while data := os.read(self.master, 65536):
-                self.seen += data.decode(errors="replace")
-        except OSError:
-            pass
-        return self.seen
-
-    def expect(self, text: str) -> None:
-        eventually(lambda: text in self.look(), lambda: f"{text!r} in {self.seen!r}", 15)
-
-    def end(self) -> int:
-        def ended() -> bool:
-            self.look()
-            return self.process.poll() is not None
-
-        eventually(ended, lambda: self.seen, 15)
-        os.close(self.master)
-        return self.process.returncode
+    return Terminal([*COMMAND, *words], env=environment(pool), cwd=pool.work)
 
 
 def environment(pool: Pool, **more: str) -> dict[str, str]:
@@ -158,7 +119,7 @@ def test_words_and_statuses_are_those_of_grid_engine(pool: Pool) -> None:
 
 
 def test_a_login_shell_has_a_terminal_with_its_size(pool: Pool) -> None:
-    terminal = Terminal(pool, "qrsh")
+    terminal = in_terminal(pool, "qrsh")
     terminal.type("stty size; echo $0; tty; trap 'stty size' WINCH; echo rea''dy\n")
     terminal.expect("31 97")
     terminal.expect("ready")

@@ -49,6 +49,7 @@ OF_USERS = {
         "write-streams",
         "keep-streams",
         "leave-streams",
+        "open-shell",
     },
     Daemon.CENTRAL: {
         "ads",
@@ -124,7 +125,7 @@ def test_questions_change_nothing() -> None:
     changing = {
         "act", "submit", "cell-change", "cell-clear-usage", "cell-edit", "cell-instances", "drain", "cancel-drain",
         "poll", "reopen", "vacate", "advertise", "userprio-set", "read-streams", "write-streams", "keep-streams",
-        "leave-streams",
+        "leave-streams", "open-shell",
         "cell-reserve", "cell-reservation-delete", "cell-reservation-keep",
     }  # fmt: skip
     assert {name for table in VERBS.values() for name, verb in table.items() if not verb.question} == changing

@@ -31,6 +31,7 @@ def _runner(path: Path, said: list[str]) -> Runner:
         bus=SimpleNamespace(subjects=Subjects("p")),
         name="m",
         context=None,
+        shells=None,
         done=lambda: said.append("done"),
         lost=lambda: said.append("lost"),
     )

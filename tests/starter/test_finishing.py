@@ -279,7 +279,7 @@ def test_a_job_that_stands_still_while_it_is_saved_is_started_again_when_it_may_
 
 def test_only_a_job_that_wants_it_is_told_to_save_itself() -> None:
     asked = Hand(job=job(WantCheckpointSignal=True, CheckpointSig="SIGUSR2")).running()
-    assert asked.feed(ev.CheckpointOrdered()).orders == [SignalJob(signal="SIGUSR2")]
+    assert asked.feed(ev.CheckpointOrdered()).orders == [SignalJob(signal="SIGUSR2", saves=True)]
     assert Hand().running().feed(ev.CheckpointOrdered()).orders == []
 
 

@@ -57,6 +57,9 @@ REQUESTS: tuple[Request[Any], ...] = (
     machine.LeaveStreams(session="0" * 32),
     machine.ReadStreams(session="0" * 32, out=5, err=6),
     machine.WriteStreams(session="0" * 32, offset=7, data="YQ==", last=True, rows=24, columns=80),
+    machine.OpenShell(
+        job="12.0", session="0" * 32, global_id="q", words=("ls", "-l"), shells=("sh",), term="vt", rows=24, columns=80
+    ),
     machine.Origins(slot="slot1@m"),
     machine.Poll(),
     machine.Reopen(slot="slot1@m"),

@@ -88,6 +88,8 @@ class SignalJob:
     #: ``SIGTERM``.
     signal: str
     all: bool = False
+    #: The job is to save its state, and goes on.
+    saves: bool = False
     #: From now on the job counts as suspended: it will be stopped in a moment.
     suspends: bool = False
 

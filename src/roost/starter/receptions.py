@@ -127,7 +127,7 @@ def checkpoint_ordered(work: Work, event: ev.CheckpointOrdered) -> bool:
         (found for name in ("CheckpointSig", "KillSig") if (found := signal_named(work.inputs.of_job(name) or ""))),
         DEFAULT,
     )
-    work.order(SignalJob(signal=signal))
+    work.order(SignalJob(signal=signal, saves=True))
     return True
 
 

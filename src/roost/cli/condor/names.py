@@ -16,6 +16,7 @@ COMMANDS: Final = {
     "condor_suspend": "acting",
     "condor_continue": "acting",
     "condor_vacate_job": "acting",
+    "condor_ssh_to_job": "ssh_to_job",
     "condor_history": "history",
     "condor_transfer_data": "transfer_data",
     "condor_wait": "wait",

@@ -70,6 +70,15 @@ def given(arguments: Sequence[str], options: Sequence[Option]) -> Iterator[Given
         at = end
 
 
+def before_positional(arguments: Sequence[str], options: Sequence[Option]) -> tuple[list[str], list[str]]:
+    """The options before the first positional argument, and the rest from that on. Raises UsageError."""
+    at = 0
+    while at < len(arguments) and arguments[at].startswith("-") and arguments[at] != "-":
+        option, _ = _option(arguments[at], options)
+        at += 1 + len(option.takes.split())
+    return list(arguments[:at]), list(arguments[at:])
+
+
 def number(option: Given) -> int:
     """The number that an option takes, 0 or more. Raises UsageError."""
     if not option.value.isdecimal():

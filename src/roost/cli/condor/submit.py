@@ -6,6 +6,7 @@ HTCondor's.
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -47,7 +48,11 @@ OPTIONS: Final = (
     Option("allow-crlf-script", "accepted, without effect", least=2),
     Option("addr", "accepted, without effect", takes="ADDRESS", least=2),
     Option("stm", "accepted, without effect", takes="METHOD", least=3),
-    Option("interactive", "not possible in Roost", least=1),
+    Option("interactive", "work in a shell on the machine that the job gets", least=1),
+)  # fmt: skip
+#: What an interactive job is, as in HTCondor: it gives up if no shell begins within its 180 s.
+INTERACTIVE: Final = (
+    "executable = /bin/sleep", "arguments = 180", "transfer_executable = false", "My.InteractiveJob = true",
 )  # fmt: skip
 #: Dots that are printed at most: one stands for a job.
 DOTS_MAX: Final = 100_000
@@ -124,12 +129,29 @@ def run(name: str, arguments: list[str]) -> int:
     for option in given(arguments, OPTIONS):
         order.take(option)
     if "interactive" in order.flags:
-        raise ToolError("ERROR: Roost does not support interactive jobs; submit the program as a job")
+        _make_interactive(order)
     submission = _read(order)
     _complain(order, submission)
     if order.dry_run:
         return _dry_run(order, submission)
+    if "interactive" in order.flags and submission.count != 1:
+        raise ToolError(f"\nERROR: -interactive is for one job; the description makes {submission.count}")
     return _submit(order, submission)
+
+
+def _make_interactive(order: Order) -> None:
+    """Have the job be a placeholder for a shell, whatever its program is in the description."""
+    order.append += INTERACTIVE
+    if not order.file:
+        order.file, order.queue = os.devnull, order.queue or "1"
+
+
+def _interact(order: Order, job: str) -> int:
+    """Work in a shell beside a job that was submitted for it."""
+    from roost.cli.condor.ssh_to_job import Wanted, own_shells, session
+
+    wanted = Wanted(job, shells=own_shells(), auto_retry=True, remove_on_interrupt=True)
+    return session(order.place, wanted)
 
 
 def _read(order: Order) -> Submission:
@@ -209,6 +231,9 @@ def _submit(order: Order, submission: Submission) -> int:
     except Refused as refused:
         failed = "create cluster\n" if refused.answer.code == "too-many-jobs" else "submit job(s): "
         raise ToolError(f"\nERROR: Failed to {failed}{refused}") from None
+    if "interactive" in order.flags:
+        _told(order, [(each.cluster, each.jobs) for each in taken], "Submitting", "submitted")
+        return _interact(order, f"{taken[0].cluster}.0")
     if "verbose" in order.flags:
         _verbose([each.cluster for each in taken], submission)
     _told(order, [(each.cluster, each.jobs) for each in taken], "Submitting", "submitted")

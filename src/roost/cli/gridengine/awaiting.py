@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 from roost.gridengine.commands.errors import Failure
 from roost.model import cell_requests as cell
@@ -17,14 +17,6 @@ if TYPE_CHECKING:
 _FIRST_S: Final = 0.03
 _LONGEST_S: Final = 1.0
 _SHOWN: Final = ("ClusterId", "JobStatus", "RemoteHost", "HoldReason", cell.HELD)
-
-
-class Place(NamedTuple):
-    """Where a job runs that a user is connected to."""
-
-    job: str
-    session: str
-    machine: str
 
 
 def wait_for_machine(pool: Pool, number: str) -> str:

@@ -18,7 +18,7 @@ import uuid
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from roost.cli.gridengine import keyboard
+from roost.cli.live import keyboard
 from roost.gridengine.commands.errors import Failure
 from roost.wire import messages as m
 from roost.wire.codec import decode, encode

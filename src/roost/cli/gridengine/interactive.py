@@ -1,52 +1,31 @@
 """Submit a job that a user works with, wait until it starts, and connect to it.
 
-A process beside this one, the *keeper*, has the job removed if this one is killed, whatever kills it: it has the other
-end of a pipe. It also tells the job's machine that the user is there, so a stopped command (Ctrl-Z) loses no job.
+A process beside this one, the *keeper*, has the job removed if this one is killed, whatever kills it.
 """
 
 from __future__ import annotations
 
-import contextlib
-import os
-import select
-import signal
 import sys
 import uuid
-from collections.abc import Iterator
-from types import FrameType
-from typing import TYPE_CHECKING, Final, NoReturn
+from typing import TYPE_CHECKING
 
 from roost.base.records import dataclass
-from roost.cli.gridengine import keyboard
 from roost.cli.gridengine.asking import ask
-from roost.cli.gridengine.awaiting import Place, wait_for_machine
+from roost.cli.gridengine.awaiting import wait_for_machine
 from roost.cli.gridengine.description import plan_of
 from roost.cli.gridengine.qsub import follow
-from roost.cli.pool import Refused, connected
-from roost.cli.terminal import CommandError
+from roost.cli.live import keyboard
+from roost.cli.live.keeper import Ended, Keeper, signals_end
+from roost.cli.pool import Refused
 from roost.gridengine.commands.errors import Failure
 from roost.model import cell_requests as cell
 from roost.model.cell_requests import Interaction
-from roost.runtime.home import Home
-from roost.wire.requests import machine, queue
+from roost.wire.requests import queue
 
 if TYPE_CHECKING:
     from roost.cli.gridengine.description import Work
     from roost.cli.pool import Pool
     from roost.gridengine.commands.qsub import Asked
-
-#: How often the keeper says that the user is there, s.
-_KEEP_S: Final = 10.0
-#: Signals that end this command, and its job with it.
-_ENDING: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
-
-
-class Ended(BaseException):
-    """A signal ends this command."""
-
-    def __init__(self, number: int) -> None:
-        super().__init__(number)
-        self.number = number
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,7 +68,7 @@ def interact(wish: Wish) -> int:
 
             if not verified(pool, plan, verify):
                 return 0
-        with _signals_end():
+        with signals_end():
             try:
                 return _run(pool, wish, session, pool.ask(queue.Submit(clusters=(plan.to_data(),)))[0])
             except Refused as refused:
@@ -98,17 +77,6 @@ def interact(wish: Wish) -> int:
                 return 128 + ended.number
 
     return ask(wish.called, work)
-
-
-@contextlib.contextmanager
-def _signals_end() -> Iterator[None]:
-    def end(number: int, _: FrameType | None) -> NoReturn:
-        raise Ended(number)
-
-    for each in _ENDING:
-        if signal.getsignal(each) != signal.SIG_IGN:
-            signal.signal(each, end)
-    yield
 
 
 def _run(pool: Pool, wish: Wish, session: str, taken: queue.Submitted) -> int:
@@ -131,10 +99,14 @@ def _run(pool: Pool, wish: Wish, session: str, taken: queue.Submitted) -> int:
             return 0
         if wish.verbose:
             _tell(f"Establishing builtin session to host {host} ...\n")
-        from roost.cli.gridengine.connection import connect
+        from roost.cli.live.connection import Lost, Place, connect
 
         keeper.follow(session, host)
-        status = connect(pool, Place(number, session, host), stdin=wish.stdin, terminal=wish.terminal)
+        place = Place(number, session, host, lambda pool: wait_for_machine(pool, number))
+        try:
+            status = connect(pool, place, stdin=wish.stdin, terminal=wish.terminal)
+        except Lost as lost:
+            raise Failure(f"error: {lost}") from None
         keeper.leave()
         return status
     finally:
@@ -144,66 +116,3 @@ def _run(pool: Pool, wish: Wish, session: str, taken: queue.Submitted) -> int:
 def _tell(text: str) -> None:
     sys.stderr.write(text)
     sys.stderr.flush()
-
-
-class Keeper:
-    """A process that ends a job when this one is gone."""
-
-    def __init__(self, number: str) -> None:
-        reader, self._writer = os.pipe()
-        sys.stdout.flush()
-        sys.stderr.flush()
-        self._pid = os.fork()
-        if self._pid == 0:
-            try:
-                os.close(self._writer)
-                _keep(number, reader)
-            finally:
-                os._exit(0)
-        os.close(reader)
-
-    def follow(self, session: str, host: str) -> None:
-        """The job runs on a machine: tell it now and then that its user is there."""
-        self._say(f"{session} {host}\n")
-
-    def leave(self) -> None:
-        """The job is to be left as it is."""
-        self._say("done\n")
-
-    def end(self) -> None:
-        """Let go; without `leave` the job is removed."""
-        os.close(self._writer)
-        with contextlib.suppress(ChildProcessError):
-            os.waitpid(self._pid, 0)
-
-    def _say(self, line: str) -> None:
-        with contextlib.suppress(OSError):
-            os.write(self._writer, line.encode())
-
-
-def _keep(number: str, reader: int) -> None:
-    """The keeper's life."""
-    os.setsid()
-    null = os.open(os.devnull, os.O_RDWR)
-    for stream in range(3):
-        os.dup2(null, stream)
-    for each in _ENDING:
-        signal.signal(each, signal.SIG_IGN)
-    place: list[str] = []
-    while True:
-        ready, _, _ = select.select([reader], [], [], _KEEP_S)
-        if not ready:
-            if place:
-                with contextlib.suppress(CommandError), connected(Home.find(None)) as pool:
-                    pool.ask(machine.KeepStreams(session=place[0]), machine=place[1])
-            continue
-        said = os.read(reader, 4096).decode().split()
-        if said[-1:] == ["done"]:
-            return
-        if not said:
-            break
-        place = said[:2]
-    with connected(Home.find(None)) as pool:
-        pool.ask(queue.Act(action="remove", jobs=(number,), reason="the command that works with it is gone"))
-        if place:
-            pool.ask(machine.LeaveStreams(session=place[0]), machine=place[1])

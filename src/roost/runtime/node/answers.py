@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from roost.runtime.bus.lanes import Lanes
     from roost.runtime.clock import Clock
     from roost.runtime.node.sessions import Sessions
+    from roost.runtime.node.shells import Shells
     from roost.runtime.node.transition_log import TransitionLog
 
 
@@ -60,6 +61,7 @@ class AnswersDaemon(Protocol):
     lanes: Lanes
     machine: Machine
     sessions: Sessions
+    shells: Shells
     transition_log: TransitionLog
 
     def carry_out(self, outs: Outs | None) -> None:
@@ -113,6 +115,8 @@ class NodeAnswers(RequestAnswers):
                 return self._reopen(request, sender, now)
             case machine.ReadStreams() | machine.WriteStreams() | machine.KeepStreams() | machine.LeaveStreams():
                 return await stream_answer(self._daemon.sessions, request, sender)
+            case machine.OpenShell():
+                return await self._daemon.shells.open(request, sender)
             case machine.UnderWay(reply=asked):
                 return self._daemon.lanes.has(asked)
             case machine.Poll():

@@ -59,6 +59,7 @@ from roost.runtime.node.runs.scratch import Scratch, directories_of
 from roost.runtime.node.runs.takeover import take_over
 from roost.runtime.node.sensors import Sensors
 from roost.runtime.node.sessions import Sessions
+from roost.runtime.node.shells import Shells
 from roost.runtime.node.slot_ads import SlotPublisher
 from roost.runtime.node.state import NodeState
 from roost.runtime.node.tasks.door import TaskDoor
@@ -128,6 +129,7 @@ class NodeDaemon:
         self.queue_requests = QueueRequests(self)
         self.slave_tasks = SlaveTasks(self)
         self.sessions = Sessions(context.home.run / "sessions")
+        self.shells = Shells(self, context.home.run / "shells")
         self._has_cell_root = False
         self.door = TaskDoor(self)
         self.lanes = Lanes(bus, NodeAnswers(self).on_ask)
@@ -258,8 +260,10 @@ class NodeDaemon:
         self.audit.load()
         self._note_configuration(None)
         self.sessions.load()
+        await self.shells.load()
         await take_over(self, self.reports.load())
         self.sessions.taken_over()
+        await self.shells.taken_over()
         self._note_unreadable()
         await self.slave_tasks.resume()
         self.cron.begin()
@@ -351,6 +355,7 @@ class NodeDaemon:
         for runner in self.orders.runners.values():
             runner.forget()
         self.slave_tasks.close()
+        self.shells.close()
         # Hooks that still run are killed, and what they read and printed is removed; the end of one may begin another.
         for _ in range(_ROUNDS):
             await self._end_tasks()

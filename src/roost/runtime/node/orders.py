@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from roost.runtime.node.runs.reused_sandboxes import Sandboxes
     from roost.runtime.node.runs.scratch import Scratch
     from roost.runtime.node.sessions import Sessions
+    from roost.runtime.node.shells import Shells
     from roost.runtime.node.slot_ads import SlotPublisher
     from roost.runtime.node.state import NodeState
     from roost.runtime.processes.nursery import Nursery
@@ -73,6 +74,7 @@ class OrdersDaemon(Protocol):
     scratch: Scratch
     sandboxes: dict[Path, Sandboxes]
     sessions: Sessions
+    shells: Shells
     deputies: Deputies
     fetching: Fetching
     backfill: BackfillClient
@@ -304,6 +306,7 @@ class NodeOrders:
             clock=daemon.clock,
             context=starter.state.launch.context,
             sessions=daemon.sessions,
+            shells=daemon.shells,
             record=daemon.reports.record(slot.run_name),
             problem=partial(daemon.reports.problem, slot.run_name),
             done=partial(daemon.reports.done, slot.run_name),

@@ -1,4 +1,4 @@
-"""The jobs of this machine that a user is connected to: `qrsh COMMAND`, `qlogin`.
+"""The programs of this machine that a user is connected to: jobs (`qrsh COMMAND`, `qlogin`), and shells beside jobs.
 
 Such a job names a *session* in its ad, which its user made up; only the user who owns the job may use it. Its streams
 are kept in a directory of the machine's (`live_streams`) until the user has all of them, so neither the end of this
@@ -41,6 +41,8 @@ class About(msgspec.Struct, kw_only=True):
 
     owner: str
     job: str
+    #: The run that it is a shell of (`shells`); "" for a job of its own.
+    run: str = ""
 
 
 class End(msgspec.Struct, kw_only=True):
@@ -104,6 +106,20 @@ class Sessions:
         return RelayOrder(
             directory=found.directory, terminal=_size(job_ad), reads=job_ad.cell(fold(NO_INPUT)) is not True
         )
+
+    def shell(self, name: str, about: About) -> Session | None:
+        """A session for a shell that is about to start; None if the name is taken. Raises OSError."""
+        if name in self._sessions:
+            return None
+        found = Session(self._directory / name, about)
+        found.streams.make()
+        write_whole(found.directory / _ABOUT, msgspec.json.encode(about))
+        self._sessions[name] = found
+        return found
+
+    def of_shells(self) -> list[tuple[str, Session]]:
+        """The sessions of shells, by name."""
+        return [(name, found) for name, found in self._sessions.items() if found.about.run]
 
     def goes_on(self, job_ad: ClassAd, kill: Callable[[], None]) -> None:
         """A job of an earlier daemon goes on."""

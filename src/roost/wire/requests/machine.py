@@ -162,6 +162,38 @@ class LeaveStreams(Request[None]):
     session: SessionName
 
 
+class ShellOpened(Struct):
+    """A shell runs beside a job."""
+
+    slot: str
+    #: The processes of the job, its program first.
+    pids: tuple[int, ...] = ()
+
+
+#: A word of a command line, and the name of a shell or a terminal.
+Word: TypeAlias = Annotated[str, Matching(r"(?s)[^\0]{0,100000}", "at most 100000 characters, none of them NUL")]
+ShellName: TypeAlias = Annotated[str, Matching(r"[^\0]{0,1000}", "at most 1000 characters")]
+
+
+class OpenShell(Request[ShellOpened]):
+    """Run a program beside a job that runs here; the other requests about streams lead to it."""
+
+    job: Annotated[str, Matching(r"\d{1,9}\.\d{1,9}", "a job (12.0)")]
+    session: SessionName
+    #: GlobalJobId, which no job of another queue has; "" for any.
+    global_id: str = ""
+    #: A line for the shell of the job's account; none for an interactive shell.
+    words: tuple[Word, ...] = ()
+    #: The interactive shells to try, before /bin/sh.
+    shells: tuple[ShellName, ...] = ()
+    #: TERM; "" for none.
+    term: ShellName = ""
+    stdin: bool = True
+    #: Of its terminal; 0 for none.
+    rows: Side = 0
+    columns: Side = 0
+
+
 class UnderWay(StillToAnswer):
     """Whether this process of the machine's daemon has a request, and has not answered it: another one never will."""
 
@@ -185,6 +217,7 @@ MACHINE: Final = table(
     Verb("drain", Drain, Asker.ADMINISTRATOR_OR_CENTRAL, "drain the machine"),
     Verb("keep-streams", KeepStreams, Asker.OWNER, "say that the command connected to a job is there"),
     Verb("leave-streams", LeaveStreams, Asker.OWNER, "end the connection to a job"),
+    Verb("open-shell", OpenShell, Asker.OWNER, "run a program beside a job"),
     question("origins", Origins, "where the policy of a slot is set"),
     Verb("poll", Poll, Asker.ADMINISTRATOR, "evaluate the policy now"),
     Verb("read-streams", ReadStreams, Asker.OWNER, "read what a job prints that the user is connected to"),

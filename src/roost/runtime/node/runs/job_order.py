@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Mapping
+import shutil
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -20,6 +21,7 @@ from roost.runtime.node.runs.job_environment import (
     HOSTFILE,
     JobPlace,
     Program,
+    account_environment,
     job_environment,
     job_program,
     lent_environment,
@@ -40,6 +42,7 @@ if TYPE_CHECKING:
     from roost.config import Config
     from roost.model.queue_context import QueueContext
     from roost.runtime.node.runs.runner import Runner
+    from roost.wire.requests.machine import OpenShell
 
 
 #: Limits of queues, without `s_` or `h_` before them, by the names of setrlimit(2).
@@ -95,6 +98,36 @@ def job_order(runner: Runner, number: int, job_ad: ClassAd) -> SpawnOrder:
         or runner.hooks.has_printed
         or job_ad.cell("wantftoncheckpoint") is True
         or is_cell_job(job_ad),
+        account=runner.account,
+        niceness=niceness_in(runner.around.config, runner.slot_ad, job_ad, runner.around.context),
+        limits=rlimits(_limits(job_ad), runner.around.context),
+        memory=memory_limit(runner.around.config, runner.slot_ad, job_ad),
+    )
+
+
+def shell_order(runner: Runner, asked: OpenShell, pids: Sequence[int]) -> SpawnOrder:
+    """The order for a shell beside a job, without record and streams. Raises BadJob.
+
+    Words are a line for the login shell of the job's account, as ssh has it; without any it is an interactive shell.
+    """
+    job_ad, place = job_place(runner, runner.job_ad)
+    account = runner.account or own_account()
+    try:
+        environment = job_environment(job_ad, with_queue(runner, job_ad, place, None))
+    except ValueError as error:
+        raise BadJob(str(error)) from None
+    shell = account.shell or _SHELL.as_posix()
+    if not asked.words:
+        shells = (found for each in asked.shells if (found := shutil.which(each, path=environment["PATH"])))
+        shell = next(shells, _SHELL.as_posix())
+    told = {"_CONDOR_JOB_PIDS": " ".join(map(str, pids)), **({"TERM": asked.term} if asked.term else {})}
+    return SpawnOrder(
+        key=runner.run,
+        record=runner.record,
+        program=Path(shell),
+        arguments=(shell.rpartition("/")[2], *(("-c", " ".join(asked.words)) if asked.words else ())),
+        environment={**account_environment(account), **environment, "SHELL": shell, **told},
+        directory=place.working_directory(job_ad),
         account=runner.account,
         niceness=niceness_in(runner.around.config, runner.slot_ad, job_ad, runner.around.context),
         limits=rlimits(_limits(job_ad), runner.around.context),

@@ -15,7 +15,7 @@ import os
 import signal
 from collections.abc import Awaitable, Callable, Coroutine
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from roost.base.records import dataclass, replace
 from roost.classad import ClassAd
@@ -62,6 +62,9 @@ from roost.schedd.event_log.base import Event
 from roost.starter.queue_environment import tmpdir_name
 from roost.starter.starter_state import StarterState
 from roost.starter.transfer_plan import moves_files
+
+if TYPE_CHECKING:
+    from roost.runtime.node.shells import Shells
 
 _log = logging.getLogger("roost.starter")
 
@@ -118,6 +121,8 @@ class Surroundings:
     as_daemon: bool = False
     #: The jobs that users are connected to; None where there can be none.
     sessions: Sessions | None = None
+    #: What users run beside their jobs; None where there can be none.
+    shells: Shells | None = None
 
 
 class Runner:
@@ -147,6 +152,10 @@ class Runner:
         self.family: Family | None = None
         #: The queue has been told that the job stands still.
         self._told_stopped = False
+        #: The last shell of an interactive job has ended, and the job with it.
+        self._left = False
+        #: The job has been told to end: its shells do not outlast it.
+        self._told_to_end = False
         #: Which start of the job the family is of.
         self.number = 0
         self.hooks = JobHooks(self)
@@ -202,8 +211,8 @@ class Runner:
                 self._queue.put_nowait(self._resume())
             case sef.SignalJob(signal=name, all=True, suspends=suspends):
                 self._queue.put_nowait(self._signal_all(name, suspends=suspends))
-            case sef.SignalJob(signal=name):
-                self._queue.put_nowait(self._signal(name))
+            case sef.SignalJob(signal=name, saves=saves):
+                self._queue.put_nowait(self._signal(name, ends=not saves))
             case sef.KillProcesses():
                 self._queue.put_nowait(self.kill())
             case sef.RunMethod():
@@ -265,6 +274,8 @@ class Runner:
     def _begin_look(self, timer: StarterTimer, family: Family) -> None:
         async def look() -> None:
             usage = await self.around.measure(family)
+            if self.around.shells is not None:
+                usage = await self.around.shells.with_shells(self.run, usage)
             if usage is not None:
                 self._looked_at = asyncio.get_running_loop().time()
                 self._looked_cpu_s = usage.user_cpu_s + usage.system_cpu_s
@@ -519,7 +530,15 @@ class Runner:
             self.around.sessions.ended(self.job_ad, end)
         if self.tasks is not None:
             await self.tasks.end()
-        self.around.tell(sev.UsageSampled(run=number, usage=_last_usage(end)))
+        usage = _last_usage(end)
+        if self.around.shells is not None:
+            if self._told_to_end:
+                await self.around.shells.kill(self.run)
+            await self.around.shells.closed(self.run)
+            usage = await self.around.shells.with_shells(self.run, usage) or usage
+        if self._left:
+            end = replace(end, exit_code=0, signal=None)
+        self.around.tell(sev.UsageSampled(run=number, usage=usage))
         missing = "" if end.exit_code == 0 else await self._missing()
         if missing:
             self.around.failed(missing)
@@ -557,6 +576,8 @@ class Runner:
     async def _suspend(self) -> None:
         if self.tasks is not None:
             self.tasks.hold(still=True)
+        if self.around.shells is not None:
+            await self.around.shells.hold(self.run, still=True)
         if self.family is not None:
             self._tell_stopped(await self.family.suspend())
 
@@ -574,6 +595,8 @@ class Runner:
         self._told_stopped = False
         if self.tasks is not None:
             self.tasks.hold(still=False)
+        if self.around.shells is not None:
+            await self.around.shells.hold(self.run, still=False)
         if self.family is not None:
             await self.family.resume()
 
@@ -599,14 +622,23 @@ class Runner:
         """A slave task of the job has failed, or the user who was connected to it is gone."""
         self._queue.put_nowait(self.kill())
 
-    async def _signal(self, name: str) -> None:
+    async def _signal(self, name: str, *, ends: bool) -> None:
         if self.family is None:
             return
+        if ends and self.around.shells is not None:
+            self._told_to_end = True
+            await self.around.shells.hang_up(self.run)
         family = self.family
         number = signal.Signals[name] if name in signal.Signals.__members__ else signal.SIGTERM
         if not await family.signal(number) and start_of(family.pid) == family.started.start:
             # It is there, and cannot be told. Were it gone, its end would be on its way.
             self.around.tell(sev.SoftKillFailed(run=self.number))
+
+    def shells_closed(self) -> None:
+        """The last shell beside the job has ended."""
+        if self.job_ad.cell("interactivejob") is True and self.family is not None and not self.family.is_ended:
+            self._left = True
+            self._end_job()
 
     async def _signal_all(self, name: str, *, suspends: bool = False) -> None:
         if self.family is not None:
@@ -631,6 +663,8 @@ class Runner:
 
     async def kill(self) -> None:
         """Kill all that is left of the job."""
+        if self.around.shells is not None:
+            await self.around.shells.kill(self.run)
         if self.family is not None:
             await self.family.kill()
 
@@ -678,6 +712,8 @@ class Runner:
                 self._baseline_path.unlink(missing_ok=True)
         if self.tasks is not None:
             self.tasks.done()
+        if self.around.shells is not None:
+            self.around.shells.forget(self.run)
         self.around.done()
 
     def forget(self) -> None:

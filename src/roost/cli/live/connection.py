@@ -1,7 +1,8 @@
-"""The connection of a user to a running job: what the job prints comes out here, what is typed here goes to the job.
+"""The connection of a user to a running program: what it prints comes out here, what is typed here goes to it.
 
-The job's machine keeps what the job prints until it is asked for what comes after that, and takes input by its place;
-so a daemon that is killed loses nothing of either, and this command waits for the next one.
+The program is a job, or a shell beside one. Its machine keeps what it prints until it is asked for what comes after
+that, and takes input by its place; so a daemon that is killed loses nothing of either, and this command waits for the
+next one.
 """
 
 from __future__ import annotations
@@ -13,13 +14,12 @@ import sys
 import threading
 import time
 from base64 import b64decode, b64encode
-from typing import TYPE_CHECKING, Final, TypeVar
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
 
-from roost.cli.gridengine import keyboard
-from roost.cli.gridengine.awaiting import Place, wait_for_machine
+from roost.cli.live import keyboard
 from roost.cli.pool import Refused, connected
 from roost.cli.terminal import CommandError
-from roost.gridengine.commands.errors import Failure
 from roost.runtime.home import Home
 from roost.wire.requests import machine
 
@@ -39,8 +39,22 @@ _FULL_S: Final = 0.02
 _ANSWER_S: Final = 10.0
 
 
+class Lost(Exception):
+    """There is nothing to be connected to any more; the text says why."""
+
+
+class Place(NamedTuple):
+    """Where a program runs that a user is connected to."""
+
+    job: str
+    session: str
+    machine: str
+    #: Called when the machine does not know the session; returns while it may still begin, else raises.
+    await_start: Callable[[Pool], object]
+
+
 def connect(pool: Pool, place: Place, *, stdin: bool, terminal: bool) -> int:
-    """Stay with a job until it ends; its exit status, 128 and its number for a signal. Raises Failure."""
+    """Stay with a program until it ends; its exit status, 128 and its number for a signal. Raises Lost."""
     with keyboard.raw() if terminal and stdin else contextlib.nullcontext():
         resized = keyboard.resizes() if terminal else None
         if stdin or terminal:
@@ -61,7 +75,7 @@ def _relay(pool: Pool, place: Place) -> int:
             with contextlib.suppress(CommandError):
                 pool.ask(machine.LeaveStreams(session=place.session), machine=place.machine)
             if printed.exit_code is None and printed.signal is None:
-                raise Failure(f"error: job {place.job} has ended, and nothing saw how")
+                raise Lost(f"job {place.job} has ended, and nothing saw how")
             return printed.exit_code if printed.exit_code is not None else 128 + (printed.signal or 0)
 
 
@@ -76,21 +90,21 @@ def write(stream: int, data: bytes) -> None:
 
 
 def asked(pool: Pool, place: Place, request: Request[R]) -> R:
-    """Ask the job's machine; while its daemon is away, wait. Raises Failure."""
+    """Ask the job's machine; while its daemon is away, wait. Raises Lost."""
     until = time.monotonic() + AWAY_S
     while True:
         try:
             return pool.ask(request, machine=place.machine, within_s=_ANSWER_S)
         except Refused as refused:
             if refused.answer.code != "not-found":
-                raise Failure(f"error: {refused}") from None
+                raise Lost(f"{refused}") from None
             # It has not started yet; the queue knows of one that never will.
-            wait_for_machine(pool, place.job)
+            place.await_start(pool)
             why: Exception = refused
         except CommandError as error:
             why = error
         if time.monotonic() > until:
-            raise Failure(f"error: the session of job {place.job} is lost: {why}") from None
+            raise Lost(f"the session of job {place.job} is lost: {why}") from None
         time.sleep(_PAUSE_S)
 
 
@@ -104,7 +118,7 @@ class _Feeder:
 
     def run(self) -> None:
         """Do it until there is nothing to give, or the job takes no more."""
-        with contextlib.suppress(Failure, CommandError, OSError), connected(Home.find(None)) as pool:
+        with contextlib.suppress(Lost, CommandError, OSError), connected(Home.find(None)) as pool:
             self._feed(pool)
 
     def _feed(self, pool: Pool) -> None:

@@ -1,0 +1,288 @@
+"""Programs that users run beside their running jobs: the shells of `condor_ssh_to_job` and of interactive jobs.
+
+A shell runs as the job's account, in the job's directory, with the job's environment. It counts as a part of the job:
+it stands still with it, its use of the machine is added to the job's, and the run ends when the job's program and all
+shells have ended, or when the job is killed. When the job is told to end, its shells lose their terminals.
+
+Streams and leases are those of `sessions`; the user's command asks for them in the same way. Shells outlive this daemon
+as jobs do. An interactive job (InteractiveJob) is a placeholder for its shells: it ends with the last of them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import signal
+from collections.abc import Coroutine, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Protocol
+
+from roost.base.records import replace
+from roost.classad import ParseError, Syntax, parse_expression
+from roost.model.starter import Usage
+from roost.runtime.bus.request_answers import BadRequest, NotFound
+from roost.runtime.node.runs.job_order import BadJob, shell_order
+from roost.runtime.node.sessions import About, End, Session
+from roost.runtime.processes.family import Family, adopt, bury
+from roost.runtime.processes.measure import group_members
+from roost.runtime.processes.nursery import AlreadyStarted, NurseryFailed
+from roost.runtime.processes.run_records import read_record
+from roost.runtime.processes.shepherd.processes import descendants
+from roost.runtime.processes.spawn_order import NotStarted, OrderTooLarge, ProcessEnd, RelayOrder
+from roost.runtime.role import superusers
+from roost.wire.messages import Answer
+from roost.wire.requests import machine
+
+if TYPE_CHECKING:
+    from roost.config import Config
+    from roost.runtime.node.orders import NodeOrders
+    from roost.runtime.node.runs.runner import Runner
+    from roost.runtime.node.sessions import Sessions
+    from roost.runtime.processes.nursery import Nursery
+
+_log = logging.getLogger("roost.node")
+
+#: Shells of one job at once.
+SHELLS_MAX: Final = 64
+#: What the names of the records of shells end with.
+_RECORD: Final = ".run"
+
+
+class ShellsDaemon(Protocol):
+    """What shells need of the machine's daemon."""
+
+    config: Config
+    orders: NodeOrders
+    sessions: Sessions
+    nursery: Nursery | None
+
+    def spawn(self, work: Coroutine[Any, Any, Any], name: str | None = None) -> asyncio.Task[Any]:
+        """Have something done beside; the daemon ends after it."""
+
+
+class Refused(Exception):
+    """There can be no shell; the text says why."""
+
+
+class Shells:
+    """The shells of one machine."""
+
+    def __init__(self, daemon: ShellsDaemon, directory: Path) -> None:
+        """`directory` has the records of their processes."""
+        self._daemon = daemon
+        self._directory = directory
+        #: Run to session to the processes of the shell.
+        self._families: dict[str, dict[str, Family]] = {}
+        #: What ended shells of a run have used.
+        self._used: dict[str, tuple[float, float]] = {}
+        self._stirred = asyncio.Event()
+
+    # -- what an earlier daemon left -----------------------------------------------------------------
+
+    async def load(self) -> None:
+        """Find the shells that an earlier daemon started; before runs are taken over."""
+        known = dict(self._daemon.sessions.of_shells())
+        for path in self._directory.glob(f"*{_RECORD}"):
+            if path.stem not in known:
+                for key, started in read_record(path).starts.items():
+                    await asyncio.to_thread(bury, path, key, started)
+                path.unlink(missing_ok=True)
+        for name, found in known.items():
+            family = await adopt(self._record(name), _key(found.about.run, name))
+            if isinstance(family, Family):
+                self._has(name, found, family)
+            elif not found.ended.is_set():
+                found.over(End())
+
+    async def taken_over(self) -> None:
+        """The runs that an earlier daemon left have been found: shells of any other run are ended."""
+        runs = {runner.run for runner in self._daemon.orders.runners.values()}
+        for run in [run for run in self._families if run not in runs]:
+            await self.kill(run)
+
+    # -- a shell begins ------------------------------------------------------------------------------
+
+    async def open(self, asked: machine.OpenShell, sender: str) -> machine.ShellOpened | Answer:
+        """Start a shell beside a job. Raises NotFound where the job does not run here."""
+        runner = self._runner(asked)
+        if sender != str(runner.job_ad.cell("owner")) and sender not in superusers(self._daemon.config):
+            return _denied(f"{sender or 'this user'} does not own job {asked.job}")
+        if not self._is_enabled(runner):
+            return _denied(f"ENABLE_SSH_TO_JOB of this machine is not TRUE for job {asked.job}")
+        try:
+            return await self._opened(runner, asked, sender)
+        except Refused as refused:
+            return Answer(ok=False, code="refused", text=str(refused))
+
+    def _runner(self, asked: machine.OpenShell) -> Runner:
+        for runner in self._daemon.orders.runners.values():
+            named = asked.global_id or runner.job_ad.cell("globaljobid")
+            if runner.run.partition("#")[0] == asked.job and runner.job_ad.cell("globaljobid") == named:
+                family = runner.family
+                if family is not None and not family.is_ended:
+                    return runner
+        raise NotFound(f"the program of job {asked.job} does not run here")
+
+    def _is_enabled(self, runner: Runner) -> bool:
+        text = self._daemon.config.get("ENABLE_SSH_TO_JOB", subsys="STARTER") or "true"
+        try:
+            return runner.slot_ad.eval_expr(parse_expression(text, Syntax.OLD), runner.job_ad) is True
+        except ParseError as error:
+            _log.warning("ENABLE_SSH_TO_JOB: %s", error)
+            return False
+
+    async def _opened(self, runner: Runner, asked: machine.OpenShell, sender: str) -> machine.ShellOpened:
+        assert self._daemon.nursery is not None and runner.family is not None
+        if len(self._families.get(runner.run, ())) >= SHELLS_MAX:
+            raise Refused(f"job {asked.job} has {SHELLS_MAX} shells already, the most that are possible")
+        pids = _pids(runner.family)
+        about = About(owner=sender, job=asked.job, run=runner.run)
+        try:
+            session = self._daemon.sessions.shell(asked.session, about)
+        except OSError as problem:
+            raise Refused(f"cannot write {problem.filename}: {problem.strerror}") from None
+        if session is None:
+            earlier = self._daemon.sessions.asked(asked.session, sender)
+            if earlier is None or earlier.about != about:
+                raise BadRequest("there is another session of this name")
+            return machine.ShellOpened(slot=runner.slot, pids=tuple(pids))
+        relay = RelayOrder(
+            directory=session.directory,
+            terminal=(asked.rows, asked.columns) if asked.rows and asked.columns else None,
+            reads=asked.stdin,
+        )
+        try:
+            self._directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+            order = replace(
+                shell_order(runner, asked, pids),
+                key=_key(runner.run, asked.session),
+                record=self._record(asked.session),
+                relay=relay,
+            )
+            family = await self._daemon.nursery.spawn(order)
+        except (BadJob, NurseryFailed, AlreadyStarted, OrderTooLarge, OSError) as problem:
+            self._daemon.sessions.leave(asked.session)
+            raise Refused(str(problem)) from None
+        if isinstance(family, NotStarted):
+            self._daemon.sessions.leave(asked.session)
+            raise Refused(family.text)
+        self._has(asked.session, session, family)
+        if runner.family.is_ended:
+            # The run may have been reported as over already; nothing is to outlive it.
+            self._stop(family)
+            raise Refused(f"job {asked.job} has just ended")
+        if runner.family.stands_still():
+            await family.suspend()
+        _log.info("%s: %s has a shell beside the job", runner.in_log, sender)
+        return machine.ShellOpened(slot=runner.slot, pids=tuple(pids))
+
+    def _record(self, name: str) -> Path:
+        return self._directory / f"{name}{_RECORD}"
+
+    def _has(self, name: str, session: Session, family: Family) -> None:
+        self._families.setdefault(session.about.run, {})[name] = family
+        session.kill = lambda: self._stop(family)
+        self._daemon.spawn(self._watch(name, session, family), f"end of the shell {name}")
+
+    def _stop(self, family: Family) -> None:
+        self._daemon.spawn(_killed(family), f"end of {family.key}")
+
+    async def _watch(self, name: str, session: Session, family: Family) -> None:
+        end: ProcessEnd = await family.wait()
+        run, user_s, system_s = session.about.run, end.user_cpu_s, end.system_cpu_s
+        before = self._used.get(run, (0.0, 0.0))
+        self._used[run] = before[0] + user_s, before[1] + system_s
+        session.kill = None
+        session.over(End(exit_code=end.exit_code, signal=end.signal))
+        with contextlib.suppress(OSError):
+            self._record(name).unlink(missing_ok=True)
+        left = self._families.get(run, {})
+        left.pop(name, None)
+        if not left:
+            self._families.pop(run, None)
+            runner = next((each for each in self._daemon.orders.runners.values() if each.run == run), None)
+            if runner is not None:
+                runner.shells_closed()
+        self._stirred.set()
+
+    # -- with the job --------------------------------------------------------------------------------
+
+    def _of(self, run: str) -> Iterator[Family]:
+        yield from list(self._families.get(run, {}).values())
+
+    async def closed(self, run: str) -> None:
+        """Wait until a run has no shells."""
+        while run in self._families:
+            self._stirred.clear()
+            await self._stirred.wait()
+
+    async def hold(self, run: str, *, still: bool) -> None:
+        """The job stands still, or goes on: so do its shells."""
+        for family in self._of(run):
+            await (family.suspend() if still else family.resume())
+
+    async def hang_up(self, run: str) -> None:
+        """The job is told to end: its shells lose their terminals."""
+        for family in self._of(run):
+            await family.resume()
+            await family.signal_all(signal.SIGHUP)
+
+    async def kill(self, run: str) -> None:
+        """End all shells of a run."""
+        for family in self._of(run):
+            await family.kill()
+
+    async def with_shells(self, run: str, usage: Usage | None) -> Usage | None:
+        """What a job uses, with its shells."""
+        for family in self._of(run):
+            more = await family.usage()
+            if more is not None:
+                usage = more if usage is None else _sum(usage, more)
+        if usage is None:
+            return None
+        user_s, system_s = self._used.get(run, (0.0, 0.0))
+        return replace(usage, user_cpu_s=usage.user_cpu_s + user_s, system_cpu_s=usage.system_cpu_s + system_s)
+
+    def forget(self, run: str) -> None:
+        """A run is over."""
+        self._used.pop(run, None)
+
+    def close(self) -> None:
+        """Let go of all shells; they go on."""
+        for families in self._families.values():
+            for family in families.values():
+                if not family.is_ended:
+                    family.forget()
+
+
+async def _killed(family: Family) -> None:
+    await family.kill()
+
+
+def _key(run: str, name: str) -> str:
+    """The name of a shell's process, in the pool and for ever."""
+    return f"{run}/shell/{name}"
+
+
+def _pids(family: Family) -> list[int]:
+    """The processes of a job, its program first."""
+    group = family.started.group
+    found = [each.pid for each in (descendants(family.shepherd).values() if group is None else group_members(group))]
+    return [family.pid, *sorted(set(found) - {family.pid})]
+
+
+def _sum(one: Usage, other: Usage) -> Usage:
+    return replace(
+        one,
+        image_size_kib=one.image_size_kib + other.image_size_kib,
+        resident_kib=one.resident_kib + other.resident_kib,
+        user_cpu_s=one.user_cpu_s + other.user_cpu_s,
+        system_cpu_s=one.system_cpu_s + other.system_cpu_s,
+        process_count=one.process_count + other.process_count,
+        io_bytes=one.io_bytes + other.io_bytes,
+    )
+
+
+def _denied(text: str) -> Answer:
+    return Answer(ok=False, code="permission-denied", text=text)
