@@ -102,3 +102,31 @@ def test_grid_engines_users_find_its_commands_and_its_root(
     root = home / "gridengine"
     arc = subprocess.run([root / "util/arch"], capture_output=True, text=True, check=True).stdout.strip()
     assert done.stdout.splitlines() == [str(root / "bin" / arc / "qsub"), str(root)]
+
+
+def test_scripts_and_modules_that_name_a_pool_find_it_in_an_empty_environment(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    home = tmp_path / "it's a pool"
+    home.mkdir()
+    (home / "roost.config").write_text("use ROLE : Personal\nAnswer = 42\n")
+    assert main(["shims", "condor", "--home", str(home), "--path"]) == 0
+    commands = Path(capsys.readouterr().out.strip())
+    # Those without a pool are left as they are.
+    assert commands != shims.default_directory("condor")
+    script = [commands / "condor_config_val", "Answer"]
+    bare = {"PATH": "/usr/bin:/bin"}
+    assert subprocess.run(script, capture_output=True, text=True, env=bare, check=True).stdout == "42\n"
+    # The environment counts more where it names one.
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "roost.config").write_text("Answer = 6\n")
+    elsewhere = bare | {"ROOST_HOME": str(other)}
+    assert subprocess.run(script, capture_output=True, text=True, env=elsewhere, check=True).stdout == "6\n"
+    assert main(["shims", "python", "--home", str(home), "--path"]) == 0
+    modules = capsys.readouterr().out.strip()
+    program = [shims.sys.executable, "-c", "import htcondor2; print(htcondor2.param['Answer'])"]
+    done = subprocess.run(program, capture_output=True, text=True, env=bare | {"PYTHONPATH": modules}, check=True)
+    assert done.stdout == "42\n"
+    assert main(["shims", "gridengine", "--home", str(home), "--path"]) == 2
+    assert "set ROOST_HOME" in capsys.readouterr().err

@@ -14,7 +14,7 @@ KNOWN = frozenset(
         "AD", "ADS", "CLUSTER", "CODE", "CODES", "COMMAND", "DAYS", "DIGEST", "DIR", "DURATION", "EPOCH", "EXPR",
         "FILE", "HOOK", "ID", "INSTANCE", "JOB", "KIND", "LINE", "MACHINE", "MB", "N", "NAME", "NAMES", "NAME=EXPR",
         "NAME=VALUE", "NEW", "OLD", "P", "PATH", "PERCENT", "SECONDS", "SLOT", "STATEMENT", "TEXT", "TIME", "TOPIC",
-        "TYPE", "USER", "WORD",
+        "TYPE", "USER", "WORD", "X.Y.Z",
     )
 )  # fmt: skip
 #: Arguments of one meaning to their name: whatever the command, a machine is a MACHINE.

@@ -24,7 +24,7 @@ def options(name: str) -> set[str]:
 
 
 def test_every_command_has_its_section() -> None:
-    assert re.findall(r"^## (condor_\w+)$", REFERENCE, re.MULTILINE) == list(COMMANDS)
+    assert re.findall(r"^## ((?:condor|classad)_\w+)$", REFERENCE, re.MULTILINE) == list(COMMANDS)
     assert f"{len(COMMANDS)} of them" in GUIDE
 
 
@@ -34,7 +34,7 @@ def test_no_page_names_a_command_that_is_not_there(text: str) -> None:
 
 
 def test_options_that_the_guide_names_with_a_command_are_its_options() -> None:
-    for name, words in re.findall(r"`(condor_\w+) ([^`]*)`", GUIDE):
+    for name, words in re.findall(r"`((?:condor|classad)_\w+) ([^`]*)`", GUIDE):
         for word in re.findall(r"(?<!\S)-([a-z][\w-]*)", words):
             assert any(option.startswith(word) for option in options(name)), (name, word)
 

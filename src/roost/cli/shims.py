@@ -8,6 +8,10 @@ interpreter, so that several can be used side by side. What is printed is for th
     eval "$(roost shims gridengine)"         # Grid Engine's commands, SGE_ROOT and SGE_CELL
     eval "$(roost shims drmaa)"              # libdrmaa.so, compiled here, and drmaa.h beside it
     eval "$(roost shims python)"             # modules: htcondor2, classad2, htcondor, classad, drmaa
+    roost shims condor --home /srv/pool --dir /usr/local/lib/roost-condor --path
+
+What finds a pool by ROOST_HOME loses it in services that clean the environment. With ``--home`` the scripts and modules
+name a state directory themselves, which counts where ROOST_HOME is not set.
 
 Modules are packages that pass on what is in `roost.compat`; beside them is a link to this copy of Roost and to nothing
 else, so that any interpreter of a version that Roost runs on can import them.
@@ -69,7 +73,7 @@ MODULES: Final = {
 _PASSING_ON: Final = '''\
 """Written by `roost shims`: passes on {real}."""
 
-import {real} as _real
+{finding}import {real} as _real
 from {real} import __all__, __version__
 
 
@@ -95,12 +99,21 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     )
     parser.add_argument("--shell", choices=_SHELLS, help="shell to print for (default: that of SHELL, else sh)")
     parser.add_argument("--dir", metavar="DIR", help="where the scripts are written (default: below ~/.cache)")
+    parser.add_argument(
+        "--home", metavar="DIR", help="state directory of the pool that they ask where ROOST_HOME is not set"
+    )
     parser.add_argument("--path", action="store_true", help="print the directory alone")
 
 
 def run(args: argparse.Namespace) -> int:
     """Run ``shims``."""
-    directory = Path(args.dir).expanduser().absolute() if args.dir else default_directory(args.kind)
+    home = str(Path(args.home).expanduser().absolute()) if args.home else ""
+    if home and args.kind in ("drmaa", "gridengine"):
+        raise CommandError(
+            f"shims {args.kind} takes no --home: set ROOST_HOME, which "
+            + ("the library reads" if args.kind == "drmaa" else "leads to SGE_ROOT")
+        )
+    directory = Path(args.dir).expanduser().absolute() if args.dir else default_directory(args.kind, home)
     try:
         library = None
         if args.kind == "drmaa":
@@ -108,9 +121,9 @@ def run(args: argparse.Namespace) -> int:
 
             library = build_library(directory)
         elif args.kind == "python":
-            write_modules(directory)
+            write_modules(directory, home)
         else:
-            write_commands(directory, _commands(args.kind))
+            write_commands(directory, _commands(args.kind), home)
         shell = args.shell or _shell()
         extra = _gridengine(shell) if args.kind == "gridengine" and not args.path else []
         if library is not None and not args.path:
@@ -156,26 +169,32 @@ def assignment(shell: str, variable: str, value: str) -> str:
 # -- scripts -----------------------------------------------------------------------------------------------------
 
 
-def default_directory(kind: str) -> Path:
-    """Where the scripts of this version, this interpreter and this copy of Roost are."""
+def default_directory(kind: str, home: str = "") -> Path:
+    """Where the scripts of this version, this interpreter and this copy of Roost are, those for one pool apart."""
     base = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser()
     mark = hashlib.sha256(f"{sys.executable}\0{package_parent()}".encode()).hexdigest()[:8]
-    return base.absolute() / "roost" / "shims" / f"{__version__}-{mark}" / kind
+    pool = f"-{hashlib.sha256(home.encode()).hexdigest()[:8]}" if home else ""
+    return base.absolute() / "roost" / "shims" / f"{__version__}-{mark}" / f"{kind}{pool}"
 
 
-def write_commands(directory: Path, commands: dict[str, str]) -> None:
+def _finding(home: str) -> str:
+    """The lines of a script or module that name its pool."""
+    return f'import os\n\nos.environ.setdefault("ROOST_HOME", {home!r})\n' if home else ""
+
+
+def write_commands(directory: Path, commands: dict[str, str], home: str = "") -> None:
     """Write scripts into a directory; what is there already stays as it is. Raises OSError."""
     directory.mkdir(parents=True, exist_ok=True)
     for name, body in commands.items():
-        write_script(directory / name, script(body, "`roost shims`"), mode=0o755)
+        write_script(directory / name, script(_finding(home) + body, "`roost shims`"), mode=0o755)
 
 
-def write_modules(directory: Path) -> None:
+def write_modules(directory: Path, home: str = "") -> None:
     """Write packages into a directory, and beside them the link to this copy of Roost. Raises OSError."""
     for name, real in MODULES.items():
         package = directory.joinpath(*name.split("."))
         package.mkdir(parents=True, exist_ok=True)
-        write_script(package / "__init__.py", _PASSING_ON.format(real=real), mode=0o644)
+        write_script(package / "__init__.py", _PASSING_ON.format(real=real, finding=_finding(home)), mode=0o644)
     link = directory / "roost"
     here = Path(__file__).resolve().parents[1]
     if not link.is_symlink() or link.readlink() != here:

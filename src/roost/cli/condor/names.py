@@ -37,5 +37,10 @@ COMMANDS: Final = {
     "condor_master": "daemons",
     "condor_who": "who",
     "condor_fetchlog": "fetchlog",
+    "condor_now": "now",
+    "condor_ping": "ping",
+    "condor_qsub": "qsub",
+    "condor_run": "run_command",
+    "classad_eval": "classad_eval",
     "condor_version": "version",
 }

@@ -143,7 +143,9 @@ def _online(query: Query, pool: Pool) -> int:
         from roost.cli.condor.analysis import analyze
 
         return analyze(pool, choice)
-    if query.output.is_own:
+    if "totals" in query.flags and query.output.document:
+        _summary(query, pool, choice)
+    elif query.output.is_own:
         _own(query, pool, choice)
     elif query.table or "nobatch" in query.flags or query.limit:
         _jobs(query, pool, choice)
@@ -269,6 +271,19 @@ def _tell_totals(pool: Pool, query: Query, asked: Totals) -> None:
         said.append(_counts_of_clusters(mine).line(pool.user))
     said.append(_counts_of_clusters(everybody).line("all users"))
     sys.stdout.write("\n" + " \n".join(said) + "\n\n")
+
+
+def _summary(query: Query, pool: Pool, choice: Choice) -> None:
+    """The totals as an ad: those of the query, of the user, and of all users."""
+    everybody = clusters(pool, Choice())
+    mine = [row for row in everybody if row.get("Owner") == pool.user]
+    ad: dict[str, Any] = {"MyType": "Summary", "MyName": pool.user}
+    for prefix, found in (("", clusters(pool, choice)), ("My", mine), ("Allusers", everybody)):
+        counts = _counts_of_clusters(found).counts
+        ad[f"{prefix}Jobs"] = sum(counts.values())
+        for word, states in _TOTALS.items():
+            ad[f"{prefix}{word.capitalize()}"] = sum(counts.get(state, 0) for state in states)
+    query.output.print([Row(ad)])
 
 
 # -- without a pool ------------------------------------------------------------------------------------------------
