@@ -7,6 +7,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 
 from tests.transcripts.comparing import Shown, loose, plain
@@ -15,6 +16,15 @@ from tests.transcripts.world import World, world
 
 #: How long the scheduler of the recording took after a submission, s; that of a pool needs less.
 PAUSE_S = 1.0
+#: How long a query is asked again while it does not show what was recorded, s.
+PATIENCE_S = 4.0
+_WAIT = re.compile(r"sleep [\d.]+")
+_SLEEP = re.compile(r"\bsleep [\d.]+ *;? *")
+#: Programs that change nothing.
+_QUERIES = frozenset(
+    ("qstat", "qhost", "qacct", "qquota", "qselect", "qrstat", "cat", "ls", "grep", "egrep", "awk", "sed", "cut",
+     "tail", "head", "sort", "wc", "sleep", "echo", "true", "ps")
+)  # fmt: skip
 _SUBMITTED = re.compile(r"^Your job(?:-array)? (\d+)", re.MULTILINE)
 
 
@@ -33,16 +43,87 @@ def play(place: World, name: str) -> list[tuple[Shown, Shown]]:
             if gone := [here for there, here in jobs.items() if there not in later]:
                 place.delete_jobs(gone)
                 jobs = {there: here for there, here in jobs.items() if here not in gone}
-        lines, status = place.run(command.host, command.user, command.text)
-        if status:
-            lines.append(f"[exit status {status}]")
-        outputs.append(_trimmed(lines))
+        lines = _run(place, commands, outputs)
+        outputs.append(lines)
         recorded = _SUBMITTED.findall("\n".join(command.output))
         jobs.update(zip(recorded, _SUBMITTED.findall("\n".join(lines)), strict=False))
         if _ends_in_submission(command):
             time.sleep(PAUSE_S)
     was = plain(commands, [_trimmed(list(each.output)) for each in commands])
     return list(zip(was, plain(commands, outputs), strict=True))
+
+
+def _run(place: World, commands: Sequence[Command], before: Sequence[list[str]]) -> list[str]:
+    """What the next command prints: its queries are asked again until they show what was recorded.
+
+    How long a pool takes for what a command has begun depends on the machine; a recording has it done when it asks.
+    """
+    command = commands[len(before)]
+    upto = commands[: len(before) + 1]
+    was = plain(upto, [_trimmed(list(each.output)) for each in upto])[-1]
+    printed: list[str] = []
+    status = 0
+    for at, piece in enumerate(split := pieces(command.text)):
+        is_last = at == len(split) - 1
+        until = time.monotonic() + PATIENCE_S
+        while True:
+            more, status = place.run(command.host, command.user, piece)
+            lines = [*printed, *more, *([f"[exit status {status}]"] if status and is_last else [])]
+            now = plain(upto, [*before, _trimmed(lines)])[-1]
+            agrees = not differs(was, now) if is_last else bool(more) and _begins(was, now)
+            if agrees or not _asks(piece) or time.monotonic() > until:
+                break
+            piece = _SLEEP.sub("", piece) or "true"
+            time.sleep(0.2)
+        printed = lines
+    return _trimmed(printed)
+
+
+def _begins(was: Shown, now: Shown) -> bool:
+    """Whether all that was printed so far was recorded."""
+    return not Counter(loose(now.lines)) - Counter(loose(was.lines))
+
+
+def pieces(text: str) -> list[str]:
+    """A command as several, one after the other; those that ask for something are each by themselves."""
+    if re.search(r"<<|&|(^|; *)(cd|\w+=)", text):
+        # What one piece leaves in the shell, another one needs.
+        return [text]
+    found: list[str] = []
+    for piece in _commands(text):
+        acts = found and not _asks(piece) and not _asks(found[-1]) and not found[-1].startswith("sleep")
+        if acts or (found and _WAIT.fullmatch(found[-1])):
+            found[-1] += f"; {piece}"
+        else:
+            found.append(piece)
+    return found
+
+
+def _commands(text: str) -> list[str]:
+    """The commands of a line, loops whole."""
+    words = [""]
+    quote, depth = "", 0
+    for sign in text:
+        if sign in "'\"" and quote in ("", sign):
+            quote = "" if quote else sign
+        if not quote:
+            depth += {"(": 1, ")": -1}.get(sign, 0)
+        inside = len(re.findall(r"\bdo\b", words[-1])) - len(re.findall(r"\bdone\b", words[-1]))
+        if sign == ";" and not (
+            quote or depth or inside > 0 or re.match(r" *(for|while|until)\b(?!.*\bdo\b)", words[-1])
+        ):
+            words.append("")
+        else:
+            words[-1] += sign
+    return [word.strip() for word in words if word.strip()]
+
+
+def _asks(text: str) -> bool:
+    """Whether a command changes nothing."""
+    if re.search(r"\b(for|while)\b", text) or re.search(r">(?!\s*/dev/null|&)", text):
+        return False
+    pieces = [piece.split() for piece in re.split(r"[;|\n]|&&|\$\(", text) if piece.strip()]
+    return all(words[0] in _QUERIES or (words[:1] == ["qconf"] and words[1].startswith("-s")) for words in pieces)
 
 
 def _do(place: World, action: str) -> None:

@@ -167,8 +167,10 @@ class World:
 
     def _write_homes(self) -> None:
         for directory in (*(self.state / "home" / user for user in USERS), self.state / "tmp", self.state / "opt/sge"):
-            shutil.rmtree(directory, ignore_errors=True)
+            # The directory itself stays, because it is mounted inside.
             directory.mkdir(exist_ok=True)
+            for path in directory.iterdir():
+                shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()
         (self.state / "tmp").chmod(0o1777)
         shutil.copytree(DATA / "files/opt", self.state / "opt/sge", dirs_exist_ok=True)
         for load in (self.state / "srv/sge-lab").glob("fakeload.*"):

@@ -6,5 +6,5 @@ from typing import Final
 
 NAMES: Final = (
     "qsub", "qstat", "qdel", "qhold", "qrls", "qmod", "qhost", "qselect", "qconf", "qacct", "qalter", "qresub",
-    "qquota", "qrsh", "qlogin", "qsh", "qrsub", "qrstat", "qrdel",
+    "qquota", "qrsh", "qlogin", "qsh", "qrsub", "qrstat", "qrdel", "qping",
 )  # fmt: skip

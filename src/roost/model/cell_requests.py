@@ -49,6 +49,8 @@ TASKS: Final = "CellTasks"
 TASK_NUMBER: Final = "CellTaskNumber"
 #: `-A`
 ACCOUNT: Final = "CellAccount"
+#: `-ac`, `-dc` and `-sc`: variables that are noted with the job, ``name=value,name``
+CONTEXT: Final = "CellContext"
 #: Where `-o`, `-e` and `-i` lead, as they were given.
 OUTPUT_PATHS: Final = "CellOutputPaths"
 ERROR_PATHS: Final = "CellErrorPaths"

@@ -120,6 +120,6 @@ def test_only_the_owner_alters_a_job_and_only_operators_raise_its_priority(desks
         desk("qdel", str(number))
 
 
-@pytest.mark.parametrize("option", ["-now", "-sync", "-verify"])
+@pytest.mark.parametrize("option", ["-now", "-sync"])
 def test_options_of_submissions_come_too_late(desk: Desk, option: str) -> None:
     assert desk("qalter", option, "y", "1", status=5).err.startswith(f"Unknown option {option}")

@@ -142,6 +142,16 @@ def test_reasons(edits: str, definition: str, asked: str, reason: str) -> None:
     assert reason in found.scheduling_info(13)
 
 
+def test_what_a_host_reports_counts_where_it_is_less_than_what_is_left() -> None:
+    have = cell("execution/node2: complex_values fr=100G", "fr fr MEMORY <= YES YES 0 0")
+    for asked, load, reason in (
+        ("90G", "8G", '(-l fr=90G) cannot run at host "node2" because it offers only hl:fr=8.000G'),
+        ("900G", "200G", '(-l fr=900G) cannot run at host "node2" because it offers only hc:fr=100.000G'),
+    ):
+        found = plan(have, job(1, f"fr={asked}"), loads={"node2": {"fr": load}})
+        assert reason in found.scheduling_info(1)
+
+
 def test_exclusive_hosts_refuse_both_ways() -> None:
     one = cell(
         "execution/node1: complex_values excl=TRUE\nhostgroups/@allhosts: hostlist node1",

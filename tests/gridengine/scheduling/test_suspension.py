@@ -44,6 +44,13 @@ def test_a_suspend_threshold_suspends_the_last_started_and_closes_the_instance()
     )
 
 
+def test_of_tasks_that_started_in_one_second_the_first_is_suspended_and_resumed_first() -> None:
+    tasks = tuple(dataclasses.replace(task, started=100.0 + task.job / 10) for task in _tasks("", "", ""))
+    assert _orders(plan(_thresholds(), loads=_HIGH, running=tasks), True) == [1]
+    tasks = tuple(dataclasses.replace(task, suspended="T") for task in tasks)
+    assert _orders(plan(_thresholds(), running=tasks, threshold_times={"all.q@node2": -100.0}), False) == [1]
+
+
 @pytest.mark.parametrize(
     ("suspended", "since", "load", "suspends", "resumes"),
     [

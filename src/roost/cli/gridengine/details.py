@@ -16,6 +16,7 @@ from roost.cli.gridengine.choosing import named, tasks_named
 from roost.cli.gridengine.tables import date
 from roost.cli.pool import Refused
 from roost.explain.cell_tasks import Task, slots_asked
+from roost.gridengine.commands import context
 from roost.gridengine.commands.errors import FAILED, Failure
 from roost.gridengine.commands.paths import told
 from roost.model import cell_requests as cell
@@ -75,16 +76,32 @@ def show(pool: Pool, identifiers: Sequence[str], *, as_xml: bool) -> int:
 _PARALLEL: Final = "parallel environment"
 
 
+def verified(ad: ClassAd, tasks: Sequence[Task]) -> str:
+    """What `-verify` prints of a job that is not submitted."""
+    script = ad.get(cell.SCRIPT)
+    lines = [("job_number", "unassigned"), *_body(ad, tasks[0]), *_of_program(ad), *_of_array(ad, tasks[0])]
+    text = "".join(f"{name + ':':<{23 if name == _PARALLEL else 28}}{value}\n" for name, value in lines)
+    return text if script is None else f"{text}script_ptr:\n{script}\n"
+
+
 def _lines(pool: Pool, tasks: Sequence[Task]) -> Iterator[tuple[str, object]]:
     """The names and values of a job."""
     first = tasks[0]
     (row,) = pool.ask(queue.Query(jobs=(f"{first.job}.{first.proc}",))) or [{}]
     ad = ad_from(row)
-    environment = environment_of(ad)
     yield "job_number", first.job
     if ad.get(cell.SCRIPT) is not None:
         yield "exec_file", f"job_scripts/{first.job}"
     yield "submission_time", time.ctime(first.submitted)
+    yield from _body(ad, first, pool)
+    yield from _of_program(ad)
+    yield from _relatives(pool, first)
+    yield from _of_array(ad, first)
+
+
+def _body(ad: ClassAd, first: Task, pool: Pool | None = None) -> Iterator[tuple[str, object]]:
+    """The submitter of a job, and the requests; without a pool as far as they are known before the job is submitted."""
+    environment = environment_of(ad)
     if ad.get(cell.DEADLINE) is not None:
         yield "deadline", time.ctime(_number(ad, cell.DEADLINE))
     yield "owner", first.owner
@@ -93,7 +110,10 @@ def _lines(pool: Pool, tasks: Sequence[Task]) -> Iterator[tuple[str, object]]:
     if ad.get(cell.NOT_BEFORE) is not None:
         yield "execution_time", time.ctime(_number(ad, cell.NOT_BEFORE))
     yield "account", ad.get(cell.ACCOUNT) or "sge"
-    yield from _checkpoints(pool, ad)
+    if pool is not None:
+        yield from _checkpoints(pool, ad)
+    elif ad.get(cell.CHECKPOINT):
+        yield "checkpoint_object", ad.get(cell.CHECKPOINT)
     if ad.get(cell.DIRECTORY) is True:
         yield "cwd", ad.get("Iwd")
     if ad.get(cell.ERROR_PATHS):
@@ -121,14 +141,21 @@ def _lines(pool: Pool, tasks: Sequence[Task]) -> Iterator[tuple[str, object]]:
         yield "shell_list", f"NONE:{ad.get(cell.SHELL)}"
     own = {name: value for name, value in environment.items() if name not in _ORIGIN and not name.startswith("SGE_O_")}
     yield "env_list", ",".join(f"{name}={value or 'NONE'}" for name, value in ({"TERM": ""} | own).items())
+
+
+def _of_program(ad: ClassAd) -> Iterator[tuple[str, object]]:
     words = arguments_of(ad)
     if words:
         yield "job_args", ",".join(words)
     yield from _given(ad, {"master hard queue_list": cell.MASTER_QUEUES})
     yield "script_file", ad.get("Cmd")
-    if asked := slots_asked(first.ad):
+    if ad.get(cell.CONTEXT):
+        yield "context", context.told(str(ad.get(cell.CONTEXT)))
+    if asked := slots_asked({cell.PARALLEL: ad.get(cell.PARALLEL)}):
         yield _PARALLEL, f"{str(ad.get(cell.PARALLEL)).partition(' ')[0]} range: {cell.ranges(asked)}"
-    yield from _relatives(pool, first)
+
+
+def _of_array(ad: ClassAd, first: Task) -> Iterator[tuple[str, object]]:
     if first.tasks:
         yield "job-array tasks", "{}-{}:{}".format(*first.tasks)
     if _number(ad, "JobMaterializeLimit"):

@@ -13,7 +13,7 @@ from roost.base.records import dataclass
 from roost.cli.gridengine.asking import ask
 from roost.cli.gridengine.awaiting import wait_for_machine
 from roost.cli.gridengine.description import plan_of
-from roost.cli.gridengine.qsub import follow
+from roost.cli.gridengine.qsub import follow, show_plan
 from roost.cli.live import keyboard
 from roost.cli.live.keeper import Ended, Keeper, signals_end
 from roost.cli.pool import Refused
@@ -60,6 +60,9 @@ def interact(wish: Wish) -> int:
         from roost.cli.gridengine.jsv import verified as verified_by_programs
 
         plan = verified_by_programs(wish.asked, plan, wish.called)
+
+    if "verify" in wish.asked.flags:
+        return show_plan(plan)
 
     def work(pool: Pool) -> int:
         follow(pool, plan, wish.asked)

@@ -24,4 +24,5 @@ COMMANDS: Final = {
     "qrsub": "qrsub",
     "qrstat": "qrstat",
     "qrdel": "qrdel",
+    "qping": "qping",
 }

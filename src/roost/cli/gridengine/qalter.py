@@ -17,6 +17,8 @@ from roost.cli.gridengine.description import attributes_of, directory_of, enviro
 from roost.cli.gridengine.following import FOLLOWED, jobs_named
 from roost.cli.pool import Refused
 from roost.explain.cell_tasks import Task
+from roost.gridengine.commands import context
+from roost.gridengine.commands.context import OPTIONS as CONTEXT_OPTIONS
 from roost.gridengine.commands.errors import BAD_VALUE, FAILED, Failure
 from roost.gridengine.commands.names import check_account, check_name
 from roost.gridengine.commands.options import Given, Option, taken, usage
@@ -40,6 +42,7 @@ OPTIONS: Final = (
     *(option for option in OF_QSUB if option.name in _TAKEN),
     Option("h", "set holds (u, o, s), take them away (U, O, S), or all of them (n)", "hold_list"),
     Option("u", "all jobs of these users", "user_list"),
+    Option("verify", "print the change and make none", "", "`-w v` verifies a change without making it"),
     Option("ot", "override tickets of the job; operators may give them", "override_tickets"),
 )
 _POSITIONAL: Final = "job_task_list"
@@ -53,7 +56,7 @@ _TOLD: Final = (
     ("pe", "slot range"), ("q", "hard queue list"), ("soft q", "soft queue list"),
     ("masterq", "master hard queue list"), ("r", "restart behaviour"), ("S", "shell list"),
     ("v", "environment"), ("V", "environment"), ("notify", "notify behaviour"),
-    ("ckpt", "checkpointing environment"), ("c", "checkpoint attributes"),
+    ("ckpt", "checkpointing environment"), ("c", "checkpoint attributes"), ("context", "context"),
 )  # fmt: skip
 #: Attributes with numbers.
 _NUMBERS: Final = (cell.SHARE, cell.OVERRIDE_TICKETS, cell.RESERVATION)
@@ -73,6 +76,7 @@ _ATTRIBUTES: Final = {
 _SHOWN: Final = (
     "ClusterId", "ProcId", "Iwd", cell.NAME, cell.TASKS, cell.OUTPUT_PATHS, cell.ERROR_PATHS, cell.INPUT_PATHS,
     cell.MERGES, cell.PARALLEL, cell.RERUN, cell.NOT_BEFORE, "Owner", cell.CHECKPOINT, cell.CHECKPOINT_WHEN,
+    cell.CONTEXT,
 )  # fmt: skip
 _FOUND: Final = "verification: found suitable queue(s)"
 _NONE_FOUND: Final = "verification: no suitable queues"
@@ -82,7 +86,7 @@ TASKS_MAX: Final = 1000
 _ONLY_JOBS: Final = 4
 _UNKNOWN: Final = 5
 #: Options of `qsub` that come too late for a job.
-_LATE: Final = ("-now", "-terse", "-sync", "-clear", "-verify")
+_LATE: Final = ("-now", "-terse", "-sync", "-clear")
 
 
 class _Denied(Exception):
@@ -122,7 +126,8 @@ def _names(given: Iterable[Given]) -> tuple[str, ...]:
         if each.name in ("hard", "soft"):
             soft = each.name == "soft"
         elif each.name not in ("h", "u"):
-            found[f"soft {each.name}" if soft and each.name in ("l", "q") else each.name] = None
+            name = "context" if each.name in CONTEXT_OPTIONS else each.name
+            found[f"soft {name}" if soft and name in ("l", "q") else name] = None
     return tuple(found)
 
 
@@ -276,6 +281,8 @@ class _Change:
             attributes["JobPrio"] = asked.priority
         if "tc" in self._options:
             attributes["JobMaterializeLimit"] = int(asked.texts["tc"])
+        if "context" in self._options:
+            attributes[cell.CONTEXT] = context.changed(row.get(cell.CONTEXT) or "", asked.context)
         for option, numbers in self._followed.items():
             name, written = FOLLOWED[option]
             attributes |= {name: ",".join(map(str, numbers)), written: asked.texts[option]}

@@ -47,13 +47,22 @@ def _run(pool: Pool, arguments: Sequence[str]) -> int:
             words, at = _words(option, arguments, at + 1)
             if option.refused:
                 raise Failure(f"qconf: -{option.name} is not possible in a Roost pool: {option.refused}")
-            done = showing.show(option.name, words) if showing.has(option.name) else _edit(pool, option.name, words)
+            done = _act(pool, showing, option.name, words)
         except Failure as failure:
             if not status:
                 raise
             raise Failure(str(failure), status) from None
         status = status or done
     return status
+
+
+def _act(pool: Pool, showing: Showing, option: str, words: list[str]) -> int:
+    if showing.has(option):
+        return showing.show(option, words)
+    from roost.cli.gridengine import qconf_running
+
+    done = qconf_running.ACTIONS.get(option)
+    return _edit(pool, option, words) if done is None else done(pool, words)
 
 
 def _edit(pool: Pool, option: str, words: list[str]) -> int:

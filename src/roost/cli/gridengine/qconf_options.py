@@ -13,13 +13,11 @@ _DAEMONS: Final = "`roost down` stops the pool's daemons on their machine"
 _THREADS: Final = "the scheduler of a pool is a part of its central manager, and runs as long as that does"
 REFUSED: Final = {
     "at": _THREADS,
-    "cq": "queues of a pool keep no job that has ended; `qdel -f` removes one that does not end",
     "ke": _MACHINES,
     "kej": _MACHINES,
     "km": _DAEMONS,
     "ks": _THREADS,
     "kt": _THREADS,
-    "tsm": "every scheduling run is recorded: `roost explain` and `qstat -j` tell what was decided and why",
 }
 OPTIONS: Final = options(
     """
@@ -56,7 +54,7 @@ Au fname | add userset from file
 auser | add user
 Auser fname | add user from file
 clearusage | clear the usage of all users and projects
-cq wc_queue_list | clean queue
+cq wc_queue_list | clean queues: jobs in them are removed at once, whatever their machines say
 dattr obj_nm attr_nm val obj_id_list | delete from a list attribute of an object
 Dattr obj_nm fname obj_id_list | delete from a list attribute of an object
 dcal calendar_name | delete calendar

@@ -41,7 +41,21 @@ def run(name: str, arguments: list[str]) -> int:
         from roost.cli.gridengine.jsv import verified
 
         plan = verified(asked, plan)
+    if "verify" in asked.flags:
+        return show_plan(plan)
     return ask(name, lambda pool: _submit(pool, asked, called, plan))
+
+
+def show_plan(plan: ClusterPlan) -> int:
+    """Print what would be submitted, as `-verify` asks; the exit status."""
+    from roost.cli.gridengine.details import verified
+    from roost.explain.cell_tasks import tasks_of
+    from roost.runtime.identity import user_name
+    from roost.wire.ads import ad_data
+
+    row = {"ClusterId": 0, "ProcId": 0, **ad_data(plan.common), "Owner": user_name()}
+    sys.stdout.write(verified(plan.common, tasks_of([row])))
+    return 0
 
 
 def options_of(words: Sequence[str], place: str) -> list[Given]:

@@ -47,25 +47,33 @@ _NUMBERS: Final = (
 
 def show_all(pool: Pool, *, as_xml: bool) -> int:
     """Print it; the exit status."""
-    tasks = [task for task in tasks_of(pool.ask(queue.Query(projection=(*SHOWN, "AutoClusterId")))) if not task.runs]
     by_message: dict[str, list[int]] = {}
-    of_run: dict[str, None] = {}
-    known: dict[object, list[str]] = {}
-    for task in sorted(tasks, key=lambda task: task.order):
-        for words in dict.fromkeys(_words(pool, task, known)):
-            if _OF_RUN.search(words):
-                of_run[words] = None
-            else:
-                jobs = by_message.setdefault(_message(words), [])
-                jobs += [task.job] * (task.job not in jobs)
-    for one in pool.ask(central.QueueInstances()):
-        of_run |= dict.fromkeys(words for words in one.reasons if _OF_RUN.search(words))
+    of_jobs, of_run = reasons(pool)
+    for task, sentences in of_jobs:
+        for words in sentences:
+            jobs = by_message.setdefault(_message(words), [])
+            jobs += [task.job] * (task.job not in jobs)
     if as_xml:
         numbered = {(_number(words), words): jobs for words, jobs in by_message.items()}
         sys.stdout.writelines(xml.messages(numbered, [(_number(words), words) for words in of_run]))
     else:
-        sys.stdout.writelines(_text(by_message, list(of_run)))
+        sys.stdout.writelines(_text(by_message, of_run))
     return 0
+
+
+def reasons(pool: Pool) -> tuple[list[tuple[Task, list[str]]], list[str]]:
+    """Why each task that waits does, in the order of submission, and what is said of queue instances."""
+    tasks = [task for task in tasks_of(pool.ask(queue.Query(projection=(*SHOWN, "AutoClusterId")))) if not task.runs]
+    of_jobs: list[tuple[Task, list[str]]] = []
+    of_run: dict[str, None] = {}
+    known: dict[object, list[str]] = {}
+    for task in sorted(tasks, key=lambda task: task.order):
+        words = list(dict.fromkeys(_words(pool, task, known)))
+        of_run |= dict.fromkeys(filter(_OF_RUN.search, words))
+        of_jobs.append((task, [each for each in words if not _OF_RUN.search(each)]))
+    for one in pool.ask(central.QueueInstances()):
+        of_run |= dict.fromkeys(filter(_OF_RUN.search, one.reasons))
+    return of_jobs, list(of_run)
 
 
 def _text(by_message: dict[str, list[int]], of_run: list[str]) -> Iterator[str]:

@@ -11,13 +11,13 @@ from collections.abc import Sequence
 from typing import Final
 
 from roost.base.records import dataclass, field
+from roost.gridengine.commands.context import changed
 from roost.gridengine.commands.errors import BAD_VALUE, USAGE, Failure, rejected
 from roost.gridengine.commands.options import Given, Option, is_yes
 from roost.model import cell_requests as cell
 from roost.model.cell_reservations import NUMBER_MAX
 
 _NOT_YET: Final = "Roost does not act on it yet; leave it out"
-_KEPT: Final = "the pool has no such thing; leave it out"
 
 OPTIONS: Final = (
     Option("a", "do not start before this time, [[CC]YY]MMDDhhmm[.SS]", "date_time"),
@@ -65,9 +65,11 @@ OPTIONS: Final = (
     Option("w", "verify that a queue takes the job: e refuses it, w warns, v and p submit nothing", "e|w|n|v|p"),
     Option("wd", "run in this directory", "working_directory"),
     Option("@", "read options from a file", "file"),
-    *(Option(name, "job context", "context_list", _KEPT) for name in ("ac", "dc", "sc")),
+    Option("ac", "add variables to the context of the job, which `qstat -j` shows", "context_list"),
+    Option("dc", "delete variables from the context of the job", "simple_context_list"),
+    Option("sc", "set the context of the job", "context_list"),
     Option("binding", "processor binding", "binding_instance", _NOT_YET),
-    Option("verify", "print the job and submit nothing", "", _NOT_YET),
+    Option("verify", "print the job and submit nothing"),
 )  # fmt: skip
 
 #: Options by which a job waits, so that it is not immediate.
@@ -96,6 +98,8 @@ class Asked:
     #: Variables with their values; None for that of the environment.
     variables: dict[str, str | None] = field(default_factory=dict)
     mail: list[str] = field(default_factory=list)
+    #: `-ac`, `-dc` and `-sc`, in their order.
+    context: list[Given] = field(default_factory=list)
     #: Programs of `-jsv`, in the order in which they are run.
     verifiers: list[str] = field(default_factory=list)
     #: First, last and step.
@@ -140,6 +144,8 @@ class Asked:
                 self.variables.update({name: value if equals else None for name, equals, value in pairs})
             case "M":
                 self.mail += [word for word in each.value.split(",") if word and word not in self.mail]
+            case "ac" | "dc" | "sc":
+                self.context.append(each)
             case "t":
                 self.tasks = _tasks(each.value)
             case "p":
@@ -255,6 +261,7 @@ def requests_of(asked: Asked) -> dict[str, str | int | bool | None]:
     rerun = asked.yes.get("r")
     return {
         cell.ACCOUNT: texts.get("A"),
+        cell.CONTEXT: changed("", asked.context),
         cell.OUTPUT_PATHS: texts.get("o"),
         cell.ERROR_PATHS: texts.get("e"),
         cell.INPUT_PATHS: texts.get("i"),

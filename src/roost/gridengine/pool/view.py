@@ -227,9 +227,9 @@ def _values(ledger: Ledger, place: str, definition: Complex) -> Iterator[tuple[s
             yield "c", 0.0 if ledger.account(place).is_exclusive(name, ALWAYS) else 1.0
         return
     if definition.is_consumable:
-        left = ledger.available(place, name)
+        left = ledger.offered(place, name)
         if left is not None:
-            yield "c", left
+            yield left[1], left[0]
             return
     fixed = ledger.fixed(place, name)
     if fixed is not None:

@@ -282,14 +282,19 @@ class Ledger:
 
         None if there is no capacity.
         """
+        found = self.offered(place, name, window)
+        return None if found is None else found[0]
+
+    def offered(self, place: str, name: str, window: Window | None = None) -> tuple[float, str] | None:
+        """The same with the letter of what says so: c what is booked, l the load value, where that is less."""
         account = self.account(place)
         if name not in account.capacity:
             return None
         left = account.left_in(name, window or self.now)
         if name not in self.measured:
-            return left
+            return left, "c"
         load = self._loads.value(place, name)
-        return min(left, load) if isinstance(load, float) else left
+        return (load, "l") if isinstance(load, float) and load < left else (left, "c")
 
     def ends(self) -> list[float]:
         """When bookings end, each time once, in order."""

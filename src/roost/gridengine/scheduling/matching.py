@@ -522,9 +522,9 @@ class Matcher:
 
     def _stock(self, kind: Kind, place: Place, name: str) -> tuple[float, str] | None:
         """What is left of a consumable in the window of a kind, and the letter of its source."""
-        left = self._ledger.available(place.name, name, kind.window)
+        left = self._ledger.offered(place.name, name, kind.window)
         if left is not None:
-            return left, "c"
+            return left
         load = self._loads.value(place.name, name) if name in self._ledger.measured else None
         return (load, "l") if isinstance(load, float) else None
 

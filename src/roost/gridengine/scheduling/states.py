@@ -259,19 +259,21 @@ class States:
         return None
 
     def alarms(self, instance: QueueInstance) -> Iterator[tuple[str, str]]:
-        """All thresholds that an instance exceeds, as `qstat -explain` tells them, each after its letter, a or A."""
+        """All thresholds of an instance that exceeds one, as `qstat -explain` tells them, each after its letter."""
         settings = instance.settings
         for letter, kind, pairs, adjusted in (
             ("a", "load", settings.load_thresholds, True),
             ("A", "suspend", settings.suspend_thresholds, False),
         ):
-            for threshold in self._thresholds(pairs):
-                (name, text), definition, _ = threshold
-                if self._exceeded(instance, threshold, adjusted) is None:
-                    continue
+            thresholds = self._thresholds(pairs)
+            if self._first(instance, thresholds, adjusted) is None:
+                continue
+            for (name, text), definition, _ in thresholds:
                 found = None if definition is None else self._measured(instance, definition, adjusted)
                 if definition is None or found is None:
-                    yield letter, f'error: no value for "{name}"'
+                    unknown = f'no value for "{name}" because execd is in unknown state'
+                    known = f"no complex attribute for threshold {name}"
+                    yield letter, f"error: {unknown if self._loads.unknown(instance.host) else known}"
                     continue
                 value, place = found
                 source = "h" if place == instance.host else "g" if place == GLOBAL else "q"

@@ -61,7 +61,8 @@ def by_threshold(snapshot: Snapshot, instance: QueueInstance, exceeded: bool) ->
     if last is not None and snapshot.now - last < interval:
         return
     found = [task for task in tasks if (THRESHOLD in task.suspended) != exceeded]
-    found.sort(key=lambda task: -task.started if exceeded else task.started)
+    # Grid Engine counts whole seconds; of tasks that started in the same one the first is as good as any.
+    found.sort(key=lambda task: (int(-task.started if exceeded else task.started), task.job, task.task))
     for task in found[: settings.nsuspend]:
         yield Suspension(task.job, task.task, THRESHOLD, exceeded)
 
