@@ -62,6 +62,20 @@ _POOL: Final = (
         "a Roost pool is found by its state directory, which holds the credentials for its bus",
     ),
     (
+        "`htcondor.Claim`, `EventIterator`, `LogReader`, `QueryIterator`, `BulkQueryIterator`, `TokenRequest`, "
+        "`JobRouter`, `Schedd.submitMany`, `edit_multiple` and `query_users` are not there, and say what "
+        "to use instead",
+        "no program that was tried needs them",
+    ),
+    (
+        "`htcondor2.htchirp` can be imported, and refuses every call",
+        "a job of Roost has no chirp connection",
+    ),
+    (
+        "`htcondor2.personal.PersonalPool` keeps its configuration in `roost.config`, and `use_config` sets ROOST_HOME",
+        "that directory is a Roost pool's state directory",
+    ),
+    (
         "`Schedd.spool` copies nothing, and `retrieve` only lets the jobs leave the queue",
         "a job's files are taken where they are when it starts, and brought back when it ends",
     ),

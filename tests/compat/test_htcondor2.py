@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import pickle
 import subprocess
 import sys
@@ -9,8 +10,12 @@ from pathlib import Path
 
 import pytest
 
+from roost.compat import htcondor1
 from roost.compat import htcondor2 as htcondor
 from roost.compat.classad2 import ClassAd, ExprTree
+from roost.compat.htcondor2 import htchirp
+from roost.compat.htcondor2._utils import ansi
+from roost.compat.htcondor2.personal import PersonalPool
 from tests.integration.kit import PATIENCE_S, Pool, eventually
 
 
@@ -225,3 +230,55 @@ def test_other_interpreters_find_the_modules_and_nothing_else_of_this_one(pool: 
         check=False,
     )
     assert (done.stderr, done.stdout) == ("", "[] 2 1\n")
+
+
+def test_objects_keep_to_the_pool_that_they_were_made_for(pool: Pool, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = htcondor.Schedd(), htcondor.Collector(), htcondor.Negotiator()
+    monkeypatch.setenv("ROOST_HOME", "/nowhere")
+    assert made[0].query(constraint="false") == []
+    assert made[1].locate(htcondor.DaemonType.Schedd)["MyType"] == "Scheduler"
+    assert isinstance(made[2].getPriorities(), list)
+
+
+def test_values_of_submit_are_those_that_the_bindings_take() -> None:
+    path = Path("/bin/true")
+    assert dict(htcondor.Submit({"executable": path, "a": 1, "b": 2.5})) == {
+        "executable": "/bin/true",
+        "a": "1",
+        "b": "2.5",
+    }
+    for value in (b"x", None, [1]):
+        with pytest.raises(TypeError):
+            htcondor.Submit({"a": value})
+    first = htcondor1.Submit({"a": b"x", "b": None, "c": path})
+    assert (first["a"], first["b"], first["c"]) == ("x", "undefined", "/bin/true")
+
+
+def test_what_is_left_out_says_what_to_use() -> None:
+    with pytest.raises(AttributeError, match="has no LogReader: follow the file that JOB_QUEUE_LOG names"):
+        htcondor1.LogReader  # noqa: B018
+    with pytest.raises(htcondor.HTCondorException, match="no chirp connection"):
+        htchirp.HTChirp()
+
+
+def test_a_personal_pool_begins_and_ends_with_its_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ROOST_HOME", "/nowhere")
+    with PersonalPool(tmp_path / "own", config={"NUM_CPUS": "3"}, use_config=False) as own:
+        assert own.state == "READY" and own.who()["IsReady"] is True
+        assert own.get_config_val("NUM_CPUS") == "3"
+        assert own.schedd.query() == []
+        assert PersonalPool.attach(tmp_path / "own").detach().state == "READY"
+    assert own.state == "STOPPED" and os.environ["ROOST_HOME"] == "/nowhere" and not own.who()
+
+
+def test_styles_are_those_of_the_wheel() -> None:
+    wheel = pytest.importorskip("htcondor2._utils.ansi")
+    for of in (
+        lambda module: {"bold": True, "color_id": 300},
+        lambda module: {"color": module.Color.RED, "highlight": 5},
+        lambda module: {"style": module.Style.BLINK},
+        lambda module: {},
+    ):
+        assert str(ansi.AnsiOptions(**of(ansi))) == str(wheel.AnsiOptions(**of(wheel)))
+    assert ansi.strip_ansi("\033[1mx\033[0m") == "x"
+    assert set(ansi.__all__) <= set(dir(wheel))

@@ -67,6 +67,11 @@ MODULES: Final = {
     "htcondor.dags": "roost.compat.dags",
     "htcondor2": "roost.compat.htcondor2",
     "htcondor2.dags": "roost.compat.dags",
+    "htcondor2._utils": "roost.compat.htcondor2._utils",
+    "htcondor2._utils.ansi": "roost.compat.htcondor2._utils.ansi",
+    "htcondor2._utils.keyboard": "roost.compat.htcondor2._utils.keyboard",
+    "htcondor2.htchirp": "roost.compat.htcondor2.htchirp",
+    "htcondor2.personal": "roost.compat.htcondor2.personal",
 }
 
 #: A module that passes on another: names are looked up when they are asked for, for so does the other.

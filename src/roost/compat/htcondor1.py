@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from enum import IntEnum
-from typing import Any, Self
+from typing import Any, Final, NoReturn, Self
 
 from roost.compat import classad1 as classad
 from roost.compat import htcondor2
@@ -76,6 +76,28 @@ from roost.model.compatible import CONDOR_VERSION_NUMBER
 from roost.schedd.submit import Submission
 
 __version__: str = CONDOR_VERSION_NUMBER
+
+#: Names of HTCondor's first bindings that are not here, and why.
+LEFT_OUT: Final = {
+    "BulkQueryIterator": "ask one queue at a time, with `poll` or `Schedd.xquery`",
+    "Claim": "claims of machines are the queue's own",
+    "EventIterator": "use JobEventLog",
+    "JobRouter": "there is no job router",
+    "LogReader": "follow the file that JOB_QUEUE_LOG names",
+    "QueryIterator": "use Schedd.xquery",
+    "TokenRequest": "users are known by their credentials for the message bus",
+    "enable_classad_extensions": "the extensions are always there",
+}
+_OF_SCHEDD: Final = {
+    "edit_multiple": "use Schedd.edit with a constraint",
+    "query_users": "the queue has no records of users; Schedd.query and Negotiator.getPriorities tell of them",
+    "submitMany": "use Schedd.submit with itemdata",
+}
+
+
+def __getattr__(name: str) -> NoReturn:
+    why = f": {LEFT_OUT[name]}" if name in LEFT_OUT else ""
+    raise AttributeError(f"Roost's module htcondor has no {name}{why}")
 
 
 class HTCondorIOError(HTCondorException, OSError):
@@ -148,6 +170,12 @@ class Transaction:
 class Submit(SecondSubmit):
     """A submit description; `queue` submits it in a transaction."""
 
+    def _value_text(self, value: Any) -> str:
+        """The text of a value: of bytes what they spell, of None `undefined`. Raises TypeError."""
+        if value is None:
+            return "undefined"
+        return value.decode() if isinstance(value, bytes) else super()._value_text(value)
+
     def queue(self, txn: Transaction, count: int = 0, ad_results: list[Any] | None = None) -> int:
         """Submit jobs; the number of their cluster."""
         result = self._queued(txn, count, None)
@@ -178,6 +206,10 @@ class Schedd(SecondSchedd):
             super().__init__(location_ad)
         except HTCondorException as error:
             raise HTCondorLocateError(str(error)) from None
+
+    def __getattr__(self, name: str) -> NoReturn:
+        why = f": {_OF_SCHEDD[name]}" if name in _OF_SCHEDD else ""
+        raise AttributeError(f"Roost's Schedd of the first bindings has no {name}{why}")
 
     def transaction(self, flags: int = 0, continue_txn: bool = False) -> Transaction:
         """A block in which descriptions are queued."""

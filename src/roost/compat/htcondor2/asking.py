@@ -53,16 +53,19 @@ def wrapped(data: Any) -> ClassAd:
     return ClassAd._of_ad(ad_from(data))
 
 
-def home_of(location: ClassAd | None) -> Home | None:
-    """The state directory that a location's ad names; None for the environment's. Raises KeyError, TypeError."""
+def home_of(location: ClassAd | None) -> Home:
+    """The state directory that a location's ad names, or the environment's. Raises KeyError, TypeError.
+
+    A daemon's object keeps to the pool that it was made for, whatever becomes of the environment.
+    """
     if location is None:
-        return None
+        return Home.find(None)
     if not isinstance(location, ClassAd):
         raise TypeError("location must be a ClassAd")
     for name in ("MyAddress", "CondorVersion"):
         location[name]
     found = location.get(HOME)
-    return Home.find(found) if isinstance(found, str) else None
+    return Home.find(found if isinstance(found, str) else None)
 
 
 def located(pool: Pool, kind: str, name: str) -> ClassAd:

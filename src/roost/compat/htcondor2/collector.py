@@ -63,7 +63,7 @@ class Collector:
         security: SecurityContext | None = None,
     ) -> None:
         self._names: list[str] = []
-        self._home: Home | None = None
+        self._home = Home.find(None)
         match pool:
             case None:
                 pass
@@ -71,7 +71,7 @@ class Collector:
                 self._names = [pool] if pool else []
             case ClassAd():
                 found = pool.get(HOME)
-                self._home = Home.find(found) if isinstance(found, str) else None
+                self._home = Home.find(found if isinstance(found, str) else None)
                 pool["MyAddress"]
             case list() | tuple():
                 self._names = [str(each) for each in pool]

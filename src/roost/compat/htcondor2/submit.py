@@ -57,14 +57,20 @@ class Submit(MutableMapping[str, str]):
     def __setitem__(self, key: str, value: Any) -> None:
         if not isinstance(key, str):
             raise TypeError("key must be a string")
-        if not isinstance(value, _VALUES) and not hasattr(value, "eval"):
-            raise TypeError("value must be a string")
-        text = repr(value) if hasattr(value, "eval") else str(value)
+        text = self._value_text(value)
         if "\n" in text:
             raise ValueError(f"{_PARSE_FAILED}\n{key}: a value has one line")
         name = f"MY.{key[1:]}" if key.startswith("+") else key
         old = self._lines.get(_folded(name))
         self._lines[_folded(name)] = (old[0] if old else name, text)
+
+    def _value_text(self, value: Any) -> str:
+        """The text of a value. Raises TypeError."""
+        if hasattr(value, "eval"):
+            return repr(value)
+        if not isinstance(value, _VALUES) and not hasattr(value, "__fspath__"):
+            raise TypeError("value must be a string")
+        return str(value)
 
     def __delitem__(self, key: str) -> None:
         if _folded(key) not in self._lines:
