@@ -5,6 +5,7 @@ They are tried where ROOST_TEST_CLIENTS is set (`make clients`).
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -12,7 +13,8 @@ from typing import Any
 
 import pytest
 
-from tests.clients.kit import ALL, tried
+from roost.runtime.identity import user_name
+from tests.clients.kit import ALL, PATIENCE_S, environment_with, tried
 from tests.integration.kit import Pool, running
 from tests.integration.test_cell_jobs import PARTITIONABLE, cell, queue_text
 
@@ -54,6 +56,26 @@ def environment(pool: Pool) -> dict[str, str]:
 
 def test_dask_jobqueue_has_workers(pool: Pool) -> None:
     assert found(pool, "dask-jobqueue==0.9.0", "gridengine_dask") == {"answers": [0, 1, 4, 9, 16, 25], "workers": 2}
+
+
+def test_dask_jobqueue_passes_its_own_tests(pool: Pool) -> None:
+    python = environment_with("dask-jobqueue==0.9.0", "pytest==8.3.5")
+    place = pool.work / "dask_tests"
+    place.mkdir()
+    command = [python, "-m", "pytest", "-q", "-rA", "-p", "dask_jobqueue", "-p", "distributed.utils_test",
+               "-p", "no:cacheprovider", "-o", "markers=env(NAME): where a test belongs",
+               "--pyargs", "dask_jobqueue.tests.test_sge"]  # fmt: skip
+    given = environment(pool)
+    given |= {"HOME": str(place), "PATH": f"{python.parent}:{given['PATH']}", "DASK_JOBQUEUE__SGE__INTERFACE": "lo"}
+    done = subprocess.run(
+        command, cwd=place, env=given, capture_output=True, text=True, timeout=PATIENCE_S, check=False
+    )
+    ends = dict(line.split(" ")[:2][::-1] for line in done.stdout.splitlines() if re.match("(PASSED|FAILED) ", line))
+    found = {name.rpartition("::")[2]: end for name, end in ends.items()}
+    wanted = ["test_basic", "test_config_name_sge_takes_custom_config", "test_job_script"]
+    # It deletes the jobs of `root`, whoever runs it.
+    wanted += ["test_complex_cancel_command"] * (user_name() == "root")
+    assert {name: found.get(name) for name in wanted} == dict.fromkeys(wanted, "PASSED"), f"{done.stdout}{pool.logs()}"
 
 
 def test_parsl_runs_and_cancels_blocks(pool: Pool) -> None:

@@ -9,19 +9,16 @@ from __future__ import annotations
 
 import os
 import shutil
-import tomllib
 from collections.abc import Iterator
 
 import pytest
 
 from tests.transcripts.reading import RECORDED, names, read, steps
-from tests.transcripts.replay import differs, play, shown
+from tests.transcripts.replay import DIFFERENCES, differs, play, shown
 from tests.transcripts.world import World, world
 
 QUICK = "16-jsv"
 CHOSEN = os.environ.get("ROOST_TEST_TRANSCRIPTS", QUICK).split()
-#: Transcript to the commands of which a pool prints something else, with the reason.
-DIFFERENCES: dict[str, dict[str, str]] = tomllib.loads((RECORDED.parent / "differences.toml").read_text("utf-8"))
 _PROGRAMS = ("unshare", "nsenter", "setpriv", "ip", "bash")
 
 

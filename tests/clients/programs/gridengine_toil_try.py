@@ -35,11 +35,10 @@ def fails(job):
 
 
 def options(name):
-    found = Job.Runner.getDefaultArgumentParser().parse_args(
-        [str(PLACE / name), "--batchSystem", "grid_engine", "--retryCount", "0", "--disableProgress", "--logError"]
-    )
-    found.batchLogsDir = str(PLACE)
-    return found
+    return Job.Runner.getDefaultArgumentParser().parse_args(
+        [str(PLACE / name), "--batchSystem", "grid_engine", "--retryCount", "0", "--disableProgress", "--logError",
+         "--batchLogsDir", str(PLACE)]
+    )  # fmt: skip
 
 
 if __name__ == "__main__":
