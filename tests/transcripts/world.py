@@ -28,7 +28,7 @@ HUB: Final = "sgehub"
 NODES: Final = ("node1", "node2", "node3")
 USERS: Final = {"alice": 2001, "bob": 2002}
 #: Most that a command may take, s.
-PATIENCE_S: Final = 120.0
+PATIENCE_S: Final = 60.0
 DATA: Final = Path(__file__).parent
 CELL: Final = ROOT / "tests/gridengine/data/plain"
 _NET: Final = "10.99.0"
@@ -269,11 +269,15 @@ class World:
 
     def run(self, host: str, user: str, command: str) -> tuple[list[str], int]:
         """What a shell command of a user printed, and its exit status."""
-        done = subprocess.run(
-            ["nsenter", "-t", str(self._holders[host]), "--all", *_as_user(user, command)],
-            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-            text=True, errors="replace", timeout=PATIENCE_S, check=False,
-        )  # fmt: skip
+        whole = ["nsenter", "-t", str(self._holders[host]), "--all", *_as_user(user, command)]
+        try:
+            done = subprocess.run(
+                whole, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                text=True, errors="replace", timeout=PATIENCE_S, check=False,
+            )  # fmt: skip
+        except subprocess.TimeoutExpired as late:
+            printed = late.stdout.decode(errors="replace") if isinstance(late.stdout, bytes) else late.stdout or ""
+            return [*printed.splitlines(), f"no end within {PATIENCE_S:g} s"], 124
         return done.stdout.splitlines(), done.returncode
 
     def delete_jobs(self, ids: Sequence[str] = ()) -> None:

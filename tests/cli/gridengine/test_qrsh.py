@@ -13,8 +13,9 @@ from tests.cli.gridengine.kit import USER, Desk, node
 from tests.integration.kit import eventually
 
 from roost.classad import parse_expression
-from roost.cli.gridengine import connection, description, inheriting, interactive
+from roost.cli.gridengine import description, inheriting, interactive
 from roost.cli.gridengine.entry import main
+from roost.cli.live import connection
 from roost.runtime.queue import submit_host
 from roost.schedd import submit
 

@@ -173,11 +173,13 @@ def _relatives(pool: Pool, task: Task) -> Iterator[tuple[str, object]]:
     """The jobs that it waits for, and those that wait for it."""
     if task.ad.get(cell.PREDECESSORS_ASKED):
         yield "jid_predecessor_list (req)", task.ad[cell.PREDECESSORS_ASKED]
-    for name, called in ((cell.PREDECESSORS, "jid"), (cell.ARRAY_PREDECESSORS, "ja_ad")):
+    kinds = {cell.PREDECESSORS: "jid", cell.ARRAY_PREDECESSORS: "ja_ad"}
+    some = " || ".join(f"{name} isnt undefined" for name in kinds)
+    waiting = pool.ask(queue.Query(constraint=some, projection=("ClusterId", *kinds)))
+    for name, called in kinds.items():
         if left := present(pool, task.after if called == "jid" else task.arrays_after):
             yield f"{called}_predecessor_list", left
-        waiting = pool.ask(queue.Query(constraint=f"{name} isnt undefined", projection=("ClusterId", name)))
-        found = {int(row["ClusterId"]): str(row[name]).split(",") for row in waiting}
+        found = {int(row["ClusterId"]): str(row[name]).split(",") for row in waiting if name in row}
         if followers := [str(number) for number, after in sorted(found.items()) if str(task.job) in after]:
             yield f"{called}_successor_list", ",".join(followers)
 
