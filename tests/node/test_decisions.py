@@ -6,7 +6,7 @@ from roost.base.structs import data_of
 from roost.classad import ClassAd
 from roost.model import events as ev
 from roost.model.audit import AuditKind, AuditRecord, Effect
-from roost.node.decisions import of_slot, ordered
+from roost.node.decisions import Recorder, of_slot, ordered
 from roost.startd import states as at
 from tests.startd.kit import Hand, in_pair, job, policy
 
@@ -73,7 +73,7 @@ def test_who_gets_the_slot_instead_is_named() -> None:
     hand = running(RANK="TARGET.Good")
     before = hand.state
     step = hand.preempt(job(User="bob@x", Good=5))
-    found = [of_slot(before, step.state, each, machine="host", place="", configuration="") for each in step.transitions]
+    found = [of_slot(before, step.state, each, Recorder("host", ""), place="") for each in step.transitions]
     (record,) = [each for each in (*found, *evictions(hand, 1.0)) if each is not None]
     assert (record.user, record.loser, record.knob) == ("bob@x", "ann@x", "")
 
@@ -82,16 +82,14 @@ def test_the_same_transition_is_the_same_record_and_no_claim_is_told() -> None:
     hand = running(PREEMPT="true")
     before = hand.state
     taken = hand.poll(1.0)
-    made = [
-        of_slot(before, taken.state, taken.transitions[0], machine="host", place="", configuration="") for _ in range(2)
-    ]
+    made = [of_slot(before, taken.state, taken.transitions[0], Recorder("host", ""), place="") for _ in range(2)]
     assert made[0] == made[1] is not None
     assert before.claim.id.text not in str(made[0])
 
 
 def test_an_order_is_on_record_whether_it_is_done_or_refused() -> None:
-    done = ordered(AuditKind.DRAIN, "drain", machine="m", actor="ann", now=5.0, configuration="c")
-    refused = ordered(AuditKind.DRAIN, "drain", machine="m", actor="ann", now=5.0, configuration="c", refusal="no")
+    done = ordered(AuditKind.DRAIN, "drain", Recorder("m", "c"), actor="ann", now=5.0)
+    refused = ordered(AuditKind.DRAIN, "drain", Recorder("m", "c"), actor="ann", now=5.0, refusal="no")
     assert (done.effect, refused.effect, refused.reason) == (Effect.DONE, Effect.REFUSED, "drain: no")
 
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from roost.base.records import replace
 from roost.classad import ClassAd
 from roost.model import events as ev
 from roost.model.claims import ClaimKind, ClaimRequest
@@ -55,9 +56,9 @@ class Hand:
     machine: ev.MachineFacts = field(default_factory=ev.MachineFacts)
 
     def __post_init__(self) -> None:
-        self.state: SlotState = new_slot(
-            "slot1@host", kind=self.kind, ids=source(), now=self.now, ad=ClassAd(self.sensors), machine=self.machine
-        )
+        ad = ClassAd(self.sensors)
+        made = new_slot("slot1@host", kind=self.kind, ids=source(), now=self.now, ad=ad)
+        self.state: SlotState = replace(made, machine=self.machine)
         self.last = Step(state=self.state)
         self.seen: list[str] = []
 

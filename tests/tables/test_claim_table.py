@@ -51,7 +51,7 @@ def test_the_grid_has_every_row_and_every_row_is_in_the_grid() -> None:
 
 def test_nothing_but_the_table_changes_the_stage_of_a_claim() -> None:
     found = set()
-    for path in Path(roost.schedd.__path__[0]).glob("*.py"):
+    for path in Path(roost.schedd.__path__[0]).rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             for target in node.targets if isinstance(node, ast.Assign) else []:
                 for place in target.elts if isinstance(target, ast.Tuple) else [target]:

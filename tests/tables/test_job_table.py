@@ -162,7 +162,7 @@ OF_RECORDS: Final = {"book.py", "queue.py", "job_queue_log.py"}
 
 def test_nothing_but_a_turn_changes_the_status_of_a_job() -> None:
     found = set()
-    for path in Path(roost.schedd.__path__[0]).glob("*.py"):
+    for path in Path(roost.schedd.__path__[0]).rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             for target in node.targets if isinstance(node, ast.Assign) else []:
                 place = target.value if isinstance(target, ast.Subscript) else target

@@ -99,9 +99,7 @@ class Accounts:
             ids=ids,
             now=now,
             ad=_over(parent.state.ad, plan.ad),
-            machine=parent.state.machine,
-            draining=parent.state.draining,
-            benchmarks=parent.state.benchmarks,
+            parent=parent.state,
         )
         made: Slot = self.host.made(plan, replace(state, claim=Claim(id=effect.claim_id)))
         made.latches = parent.latches
@@ -116,9 +114,7 @@ class Accounts:
             ids=old.ids,
             now=now,
             ad=_over(old.ad, self.division.ad_of(slots, slot)),
-            machine=old.machine,
-            draining=old.draining,
-            benchmarks=old.benchmarks,
+            parent=old,
         )
         ad = published(state, parent.plan.policy, now)
         ad.chain_to(state.ad)

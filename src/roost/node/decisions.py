@@ -8,7 +8,7 @@ command is on record whether it was done or refused.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 from roost.base.structs import replaced
 from roost.classad import ClassAd
@@ -39,6 +39,14 @@ _NO_DECISION: Final = frozenset(
 _STARTER: Final = frozenset((StarterReason.EVICTION, StarterReason.KILL))
 
 
+class Recorder(NamedTuple):
+    """The machine that makes a record, and its configuration."""
+
+    machine: str
+    #: Digest of the configuration.
+    configuration: str
+
+
 def is_eviction(taken: Taken) -> bool:
     """Whether a transition decides that a job has to go, or how."""
     if taken.reason in _NO_DECISION:
@@ -56,10 +64,9 @@ def of_slot(
     before: SlotState,
     after: SlotState,
     taken: Taken,
+    by: Recorder,
     *,
-    machine: str,
     place: str,
-    configuration: str,
     rank: tuple[str, str] = ("", ""),
 ) -> AuditRecord | None:
     """The record of a slot's transition; None for one that evicts no job.
@@ -90,10 +97,10 @@ def of_slot(
         until=taken.at,
         user="" if winner is None else _user(winner),
         loser=_user(ad),
-        machine=machine,
+        machine=by.machine,
         slot=before.name,
         job=name,
-        configuration=configuration,
+        configuration=by.configuration,
         reason=said if cause is None else f"{said} ({cause.text})",
         detail=Detail(fetched=program, for_=preferred),
     )
@@ -108,11 +115,10 @@ def of_starter(
     job_ad: ClassAd,
     run: str,
     taken: StarterTaken,
+    by: Recorder,
     *,
     kind: ClaimKind | None,
-    machine: str,
     place: str,
-    configuration: str,
 ) -> AuditRecord | None:
     """The record of a starter's transition; None for one that does not get rid of its job by its own policy."""
     if not is_starter_eviction(taken):
@@ -124,10 +130,10 @@ def of_starter(
         at=taken.at,
         until=taken.at,
         loser=_user(job_ad),
-        machine=machine,
+        machine=by.machine,
         slot=slot,
         job=job_name(job_ad, kind),
-        configuration=configuration,
+        configuration=by.configuration,
         reason=f"{_fetched(program, job_ad)}: {said}" if program else said,
         detail=Detail(fetched=program),
     )
@@ -137,11 +143,10 @@ def of_starter(
 def ordered(
     kind: AuditKind,
     what: str,
+    by: Recorder,
     *,
-    machine: str,
     actor: str,
     now: float,
-    configuration: str,
     refusal: str = "",
     slots: Sequence[str] = (),
 ) -> AuditRecord:
@@ -153,9 +158,9 @@ def ordered(
         until=now,
         effect=Effect.REFUSED if refusal else Effect.DONE,
         actor=actor,
-        machine=machine,
+        machine=by.machine,
         slot=slots[0] if len(slots) == 1 else "",
-        configuration=configuration,
+        configuration=by.configuration,
         reason=clipped(f"{what}: {refusal}" if refusal else what),
         count=max(1, len(slots)),
         samples=some(slots),

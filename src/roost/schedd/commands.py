@@ -24,6 +24,7 @@ from roost.schedd.cell import array_holds
 from roost.schedd.cell.accounting import account_deleted
 from roost.schedd.cell.usage import forget_run
 from roost.schedd.claims.claim_table import ClaimTable
+from roost.schedd.claims.held_claims import HeldClaim
 from roost.schedd.decisions import Ruling
 from roost.schedd.effects import EndRun, Reply, StandStill
 from roost.schedd.event_log import log
@@ -44,7 +45,7 @@ from roost.schedd.jobs.crontab import KEYS
 from roost.schedd.jobs.job_transitions import On
 from roost.schedd.mass_removal import FEWEST, remove_together
 from roost.schedd.runs.course import leaves_gracefully
-from roost.schedd.runs.outcome import hold, leave_at_last, leave_removed, release, remove
+from roost.schedd.runs.outcome import HoldReason, hold, leave_at_last, leave_removed, release, remove
 from roost.schedd.status import ON_MACHINE, JobStatus
 from roost.schedd.work import Work
 
@@ -120,7 +121,8 @@ def _one(work: Work, claim_table: ClaimTable, job: Job, event: Acted) -> str:
                 return ""
             if job.status is not JobStatus.REMOVED:
                 remove(work, job, On.REMOVE_COMMAND, event.reason or f"via roost rm -x (by user {event.user})")
-            _end_run(work, claim_table, job, "remove", VacateCode.JOB_REMOVED, "removed", hard=True)
+            if claim := _run_of(claim_table, job):
+                work.order(EndRun.of(claim, "remove", VacateCode.JOB_REMOVED, "removed", hard=True))
             account_deleted(work, job, reserved=claim_table.usage.rules.accounts_reserved)
             forget_run(work, claim_table, job, job.run)
             claim_table.let_go(job)
@@ -131,8 +133,9 @@ def _one(work: Work, claim_table: ClaimTable, job: Job, event: Acted) -> str:
         case Action.VACATE | Action.VACATE_FAST:
             if job.status not in ON_MACHINE:
                 return _WRONG
-            hard = event.action is Action.VACATE_FAST
-            _end_run(work, claim_table, job, "evict", VacateCode.USER_VACATE_JOB, event.reason or "vacated", hard=hard)
+            hard, text = event.action is Action.VACATE_FAST, event.reason or "vacated"
+            if claim := _run_of(claim_table, job):
+                work.order(EndRun.of(claim, "evict", VacateCode.USER_VACATE_JOB, text, hard=hard))
     return ""
 
 
@@ -185,12 +188,12 @@ def _hold(work: Work, claim_table: ClaimTable, job: Job, event: Acted) -> str:
     on_machine = bool(job.run)
     subcode = event.attributes.get("HoldReasonSubCode")
     number = subcode if isinstance(subcode, int) else 0
-    hold(work, job, On.HOLD_COMMAND, code=HoldCode.USER_REQUEST, subcode=number, text=text, tell=not on_machine)
+    hold(work, job, On.HOLD_COMMAND, HoldReason(HoldCode.USER_REQUEST, text, number), tell=not on_machine)
     if isinstance(letters, str):
         _hold_by(work, job, letters)
     claim_table.let_go(job)
-    if on_machine:
-        _end_run(work, claim_table, job, "hold", HoldCode.USER_REQUEST, text, subcode=number)
+    if claim := _run_of(claim_table, job):
+        work.order(EndRun.of(claim, "hold", HoldCode.USER_REQUEST, text, subcode=number))
     return ""
 
 
@@ -214,7 +217,8 @@ def take_away(work: Work, claim_table: ClaimTable, job: Job, text: str) -> None:
     claim_table.let_go(job)
     if job.run:
         hard = not leaves_gracefully(claim_table, job)
-        _end_run(work, claim_table, job, "remove", VacateCode.JOB_REMOVED, text, hard=hard)
+        if claim := _run_of(claim_table, job):
+            work.order(EndRun.of(claim, "remove", VacateCode.JOB_REMOVED, text, hard=hard))
     else:
         leave_removed(work, job)
 
@@ -258,32 +262,9 @@ def follow(work: Work, claim_table: ClaimTable) -> None:
             leave_removed(work, job)
 
 
-def _end_run(
-    work: Work,
-    claim_table: ClaimTable,
-    job: Job,
-    ending: str,
-    code: int,
-    text: str,
-    *,
-    subcode: int = 0,
-    hard: bool = False,
-) -> None:
-    """Have the run of a job ended, if it has one."""
-    claim = claim_table.claims.get(job.claim_id)
-    if job.run and claim is not None:
-        work.order(
-            EndRun(
-                node=claim.node,
-                claim_id=claim.id,
-                run=job.run,
-                ending=ending,
-                code=int(code),
-                subcode=subcode,
-                text=text,
-                hard=hard,
-            )
-        )
+def _run_of(claim_table: ClaimTable, job: Job) -> HeldClaim | None:
+    """The claim that a job runs on; None where it does not run."""
+    return claim_table.claims.get(job.claim_id) if job.run else None
 
 
 def _stand_still(work: Work, claim_table: ClaimTable, job: Job, still: bool) -> str:

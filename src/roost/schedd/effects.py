@@ -5,11 +5,14 @@ The step that they are of names the request that caused them all.
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from roost.base.records import dataclass, field
 from roost.classad import ClassAd
 from roost.schedd.identifiers import JobId
+
+if TYPE_CHECKING:
+    from roost.schedd.claims.held_claims import HeldClaim
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,6 +57,20 @@ class EndRun:
     subcode: int = 0
     text: str = ""
     hard: bool = False
+
+    @classmethod
+    def of(cls, claim: HeldClaim, ending: str, code: int, text: str, *, subcode: int = 0, hard: bool = False) -> EndRun:
+        """Have the run that a claim has now ended."""
+        return cls(
+            node=claim.node,
+            claim_id=claim.id,
+            run=claim.run,
+            ending=ending,
+            code=int(code),
+            subcode=subcode,
+            text=text,
+            hard=hard,
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

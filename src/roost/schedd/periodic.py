@@ -21,7 +21,7 @@ from roost.schedd.jobs.book import Cluster, Job
 from roost.schedd.jobs.job_transitions import On
 from roost.schedd.jobs.recurring import look
 from roost.schedd.runs.course import ask_for_slot, claim_lost, end_again, give_back
-from roost.schedd.runs.outcome import carry_out, hold, leave_at_last, leave_removed, note_verdict, remove
+from roost.schedd.runs.outcome import HoldReason, carry_out, hold, leave_at_last, leave_removed, note_verdict, remove
 from roost.schedd.status import JobStatus
 from roost.schedd.work import Work
 
@@ -269,7 +269,7 @@ def _on_machine(work: Work, claim_table: ClaimTable, job: Job, verdict: Verdict)
     match verdict.outcome:
         case Outcome.HOLD:
             ending = "hold"
-            hold(work, job, On.HOLD_POLICY, code=verdict.code, subcode=verdict.subcode, text=verdict.reason, tell=False)
+            hold(work, job, On.HOLD_POLICY, HoldReason(verdict.code, verdict.reason, verdict.subcode), tell=False)
         case Outcome.REMOVE:
             ending = "remove"
             remove(work, job, On.REMOVE_POLICY, verdict.reason)
@@ -278,14 +278,4 @@ def _on_machine(work: Work, claim_table: ClaimTable, job: Job, verdict: Verdict)
         case _:
             return
     note_verdict(work, job, verdict)
-    work.order(
-        EndRun(
-            node=claim.node,
-            claim_id=claim.id,
-            run=job.run,
-            ending=ending,
-            code=verdict.code,
-            subcode=verdict.subcode,
-            text=verdict.reason,
-        )
-    )
+    work.order(EndRun.of(claim, ending, verdict.code, verdict.reason, subcode=verdict.subcode))

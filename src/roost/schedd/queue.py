@@ -15,7 +15,6 @@ from typing import Any, Final, assert_never
 
 from roost.base.changed import maker
 from roost.base.records import dataclass
-from roost.classad import ClassAd
 from roost.model.cell_requests import ARRAY_PREDECESSORS, NAME, TASKS
 from roost.model.digests import digest
 from roost.model.pool_policy import KEPT_OUT
@@ -120,18 +119,15 @@ class Queue:
 
     def restore_cluster(
         self,
-        number: int,
-        ad: ClassAd,
+        kept: PutCluster,
         plan: JobSource | None,
         *,
-        count: int,
-        owner: str,
-        submitted_at: int,
         gone: str,
         told: str = "",
     ) -> None:
-        """A cluster that was kept. Raises ValueError for numbers that make no sense."""
-        cluster = Cluster(number, ad, plan, count=count, owner=owner, submitted_at=submitted_at)
+        """A cluster that was kept, with its plan as it is read. Raises ValueError for numbers that make no sense."""
+        number, ad, count = kept.cluster, kept.ad, kept.count
+        cluster = Cluster(number, ad, plan, count=count, owner=kept.owner, submitted_at=kept.submitted_at)
         if held_at_submit(ad):
             cluster.statuses = bytearray([JobStatus.HELD]) * count
         cluster.gone = Ranges.read(gone)

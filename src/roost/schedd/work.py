@@ -136,7 +136,7 @@ class Work:
         self._rulings.add_all(ruling, cluster.submitter or cluster.owner, jobs, submission_of(cluster.ad))
 
     def record(self, decision: AuditRecord, ad: ClassAd | None = None) -> None:
-        """Have a decision on record that is no ruling; `ad` is that of the job that it is about."""
+        """Have a single decision on record; `ad` is that of the job that it is about."""
         submission = submission_of(ad)
         request = self.request or submission
         self.changes.append(AddAudit(record=replaced(decision, submission=submission, request=request)))

@@ -16,7 +16,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from functools import partial
-from typing import Final, Protocol
+from typing import Final, NamedTuple, Protocol
 
 import numpy as np
 
@@ -113,6 +113,21 @@ class _Withheld:
         self._left.discard(claim_id)
 
 
+class Manner(NamedTuple):
+    """How a pool negotiates."""
+
+    interval_s: float
+    settings: Settings
+    #: Indices of machines, in the order in which they are offered.
+    order: list[int]
+    #: Machines are told of matches.
+    informs: bool = True
+    #: Requests may be served one by one where that comes to the same.
+    singly: bool = True
+    #: A cycle follows whatever happens, as in a real pool, and slots are seen when their ads have come.
+    eager: bool = False
+
+
 class Negotiation:
     """Cycles of the matchmaker."""
 
@@ -122,26 +137,18 @@ class Negotiation:
         bus: Bus,
         queue: Queue,
         machines: list[Machine],
-        interval_s: float,
-        order: list[int],
-        settings: Settings,
+        manner: Manner,
         *,
-        informs: bool = True,
-        singly: bool = True,
-        eager: bool = False,
         cell: SimulatedCell | None = None,
     ) -> None:
+        settings, singly = manner.settings, manner.singly
         self.engine = engine
         #: The cell that takes the place of the matchmaking cycle; None where there is none.
         self.cell = cell
         self.bus = bus
         self.queue = queue
         self.machines = machines
-        self.interval_s = interval_s
-        #: Machines are told of matches.
-        self.informs = informs
-        #: A cycle follows whatever happens, as in a real pool, and slots are seen when their ads have come.
-        self.eager = eager
+        self.interval_s, self.informs, self.eager = manner.interval_s, manner.informs, manner.eager
         #: Since when cycles wait for slots that jobs have just left; None while none does.
         self._unseen_since: float | None = None
         #: Pairs of a request and a slot that were looked at.
@@ -175,7 +182,7 @@ class Negotiation:
         #: After how long cycles follow that are asked for, s.
         self._asked: set[float] = set()
         #: Place of each machine in the order in which they are offered.
-        place = {index: at for at, index in enumerate(order)}
+        place = {index: at for at, index in enumerate(manner.order)}
         self._ordered = sorted(machines, key=lambda each: place[each.index])
         #: Name of a slot to what its ad is of: state, whether it offers itself, claim, time of the poll, its sizes.
         self._shown: dict[str, tuple[object, ...]] = {}
@@ -196,12 +203,12 @@ class Negotiation:
         queue.decline = lambda claim_id: self.promised.pop(claim_id, None)  # type: ignore[assignment]
         #: An instant at which users are charged as in a real pool, epoch s.
         self._charges = engine.now + BESIDE_POLLS_S
-        if eager:
+        if manner.eager:
             queue.leave = lambda slots: self._left.update(slots)
         #: Slots that have changed and were not looked at yet, in the order in which they did first.
         self._changed: dict[Slot, None] = {}
         self._take(settings)
-        engine.at(engine.now + interval_s, self._cycle, RANK_CYCLE)
+        engine.at(engine.now + self.interval_s, self._cycle, RANK_CYCLE)
 
     def _take(self, settings: Settings) -> None:
         self.slot_source = SimulatedSlots(self._place, settings)

@@ -31,14 +31,14 @@ from roost.sim.engine import Engine, seldom_collected
 from roost.sim.inputs.owners import DAY_S
 from roost.sim.inputs.workload import Job
 from roost.sim.machine.fetched import WorkSource
-from roost.sim.machine.host import Machine, Slot
+from roost.sim.machine.host import Deaths, Machine, Slot
 from roost.sim.machine.pattern import Pattern
 from roost.sim.machine.plan import MachinePlan
 from roost.sim.machine.process import End, Process
 from roost.sim.machine.run import Run
 from roost.sim.machine.scripts import Script, Scripts
 from roost.sim.metrics import Metrics
-from roost.sim.negotiation import SOON_S, Negotiation
+from roost.sim.negotiation import SOON_S, Manner, Negotiation
 from roost.sim.queue.local_jobs import LocalJobs, local_machine_plan, runs_locally
 from roost.sim.queue.queue import DEFAULT, Queue
 from roost.sim.record import Recorder, Sink
@@ -168,10 +168,15 @@ class World:
         self.queue.expect(plan.jobs)
         order = list(range(len(self.machines)))
         stream(plan.seed, "matcher").shuffle(order)
-        pool = self.engine, self.bus, self.queue, self.machines, plan.cycle_s, order, plan.negotiator
-        self.matcher = Negotiation(
-            *pool, informs=plan.informs, singly=not plan.exhaustive, eager=plan.eager, cell=self.cell
+        manner = Manner(
+            interval_s=plan.cycle_s,
+            settings=plan.negotiator,
+            order=order,
+            informs=plan.informs,
+            singly=not plan.exhaustive,
+            eager=plan.eager,
         )
+        self.matcher = Negotiation(self.engine, self.bus, self.queue, self.machines, manner, cell=self.cell)
         if plan.eager:
             self.queue.watchers.append(lambda now: self.matcher.more(SOON_S))
         self.defragmentation = None if plan.defrag is None else self._defragmentation(plan.defrag)
@@ -191,9 +196,7 @@ class World:
             self.engine,
             self,
             exhaustive=self.plan.exhaustive,
-            chance=chance,
-            cuts=faults.machine_cut,
-            crashes=faults.starter_crash,
+            deaths=Deaths(chance, faults.machine_cut, faults.starter_crash),
         )
 
     def _carry_out(self, order: Order, now: float) -> None:

@@ -187,13 +187,11 @@ def new_slot(
     ids: ClaimIdSource,
     now: float,
     ad: ClassAd,
-    machine: MachineFacts = NO_FACTS,
-    draining: SlotDraining | None = None,
-    benchmarks: Benchmarks = Benchmarks(),
+    parent: SlotState | None = None,
 ) -> SlotState:
     """A slot as it begins: Owner/Idle, or Unclaimed/Idle for a dynamic one, which is made to be claimed at once.
 
-    `draining` and `benchmarks` are those of the parent of a dynamic slot.
+    `parent` is that of a dynamic slot, which shares its machine, its draining and its benchmarks.
     """
     claim_id, ids = ids.take()
     return SlotState(
@@ -205,7 +203,7 @@ def new_slot(
         ids=ids,
         claim=Claim(id=claim_id),
         ad=ad,
-        draining=draining,
-        benchmarks=benchmarks,
-        machine=machine,
+        draining=None if parent is None else parent.draining,
+        benchmarks=Benchmarks() if parent is None else parent.benchmarks,
+        machine=NO_FACTS if parent is None else parent.machine,
     )

@@ -16,7 +16,7 @@ import threading
 import time
 import uuid
 from collections.abc import Mapping, Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 from roost.cli.live import keyboard
 from roost.gridengine.commands.errors import Failure
@@ -41,17 +41,21 @@ _CREDENTIALS: Final = struct.Struct("3i")
 _KILLED: Final = 128 + 9
 
 
-def inherit(
-    host: str,
-    words: Sequence[str],
-    *,
-    exported: Mapping[str, str],
-    directory: str,
-    shell: bool,
-    stdin: bool,
-    verbose: bool,
-    terminal: bool = False,
-) -> int:
+class Task(NamedTuple):
+    """What is to run."""
+
+    words: Sequence[str]
+    #: Variables of the environment that the task is to have.
+    exported: Mapping[str, str]
+    #: "" for that of the job.
+    directory: str
+    #: By the user's shell.
+    shell: bool
+    #: The task reads the input of this process.
+    stdin: bool
+
+
+def inherit(host: str, task: Task, *, verbose: bool, terminal: bool = False) -> int:
     """Run a task on a host of the job that this process is of; its exit status. Raises Failure."""
     rows, columns = keyboard.terminal_size() if terminal else (0, 0)
     job = os.environ.get("JOB_ID", "")
@@ -72,12 +76,12 @@ def inherit(
         job=job,
         task=uuid.uuid4().hex,
         host=host,
-        words=list(words),
-        exported={name: value for name, value in exported.items() if name != DOOR},
+        words=list(task.words),
+        exported={name: value for name, value in task.exported.items() if name != DOOR},
         told=told,
-        directory=directory,
-        shell=shell,
-        stdin=stdin,
+        directory=task.directory,
+        shell=task.shell,
+        stdin=task.stdin,
         rows=rows,
         columns=columns,
     )
@@ -88,9 +92,9 @@ def inherit(
             raise _failed(job, refused(host), begun.error)
         if verbose:
             sys.stderr.write(f"task {begun.name} of job {job} has been started on {host}\n")
-        with keyboard.raw() if terminal and stdin else contextlib.nullcontext():
+        with keyboard.raw() if terminal and task.stdin else contextlib.nullcontext():
             resized = keyboard.resizes() if terminal else None
-            if stdin or terminal:
+            if task.stdin or terminal:
                 threading.Thread(target=_feed, args=(place[0], asked, resized), daemon=True).start()
             return _relay(door, asked.task)
     finally:

@@ -172,17 +172,15 @@ def _inherit(name: str, given: Sequence[Given], rest: Sequence[str]) -> int:
         if each.name not in ("inherit", "nostdin", "noshell", "cwd", "wd", "v", "V", "verbose", "b", "pty"):
             raise Failure(f"qrsh: -{each.name} is not possible with -inherit: the job has its slots already", FAILED)
     from roost.cli.gridengine.description import environment_of
-    from roost.cli.gridengine.inheriting import inherit
+    from roost.cli.gridengine.inheriting import Task, inherit
 
     asked = Asked()
     asked.take([each for each in given if each.name in ("v", "V", "cwd", "wd")])
-    return inherit(
-        rest[0],
-        rest[1:],
+    task = Task(
+        words=rest[1:],
         exported=environment_of(asked),
         directory=str(Path(asked.texts.get("wd", ".")).absolute()) if names & {"cwd", "wd"} else "",
         shell="noshell" not in names,
         stdin="nostdin" not in names,
-        verbose="verbose" in names,
-        terminal=terminal,
     )
+    return inherit(rest[0], task, verbose="verbose" in names, terminal=terminal)

@@ -38,6 +38,7 @@ from roost.gridengine.pool.reservations import booked
 from roost.gridengine.pool.suspensions import Order, Place, Suspensions
 from roost.gridengine.pool.tasks import (
     Parts,
+    Start,
     cluster_of,
     gang_of,
     grants_of,
@@ -231,16 +232,27 @@ def _cycle(
     for number, each in jobs.items():
         pending.append(_pending(number, each.request, reader, verdicts, limit))
         yield
-    clusters = {(each.demand.schedd, _job(each.request.job)[0]): number for number, each in jobs.items()}
-    told = cell_snapshot(active, snapshot, found, suspensions, pending, clusters)
+    told = cell_snapshot(active, snapshot, found, suspensions, pending, _clusters(jobs))
     try:
         plan = yield from running(told)
     except NotScheduled as refusal:
         apart.update({each.key: str(refusal) for each in wanted})
-        return _plan(active, snapshot, found, None, jobs, (), apart, clusters)
+        return _plan(active, snapshot, found, None, jobs, apart, _CarriedOut())
     starts = _starts(active, snapshot, found, plan, jobs, pending, verdicts)
     orders = _orders(found, plan, suspensions, snapshot.now)
-    return _plan(active, snapshot, found, plan, jobs, starts, apart, clusters, orders)
+    return _plan(active, snapshot, found, plan, jobs, apart, _CarriedOut(starts, orders))
+
+
+def _clusters(jobs: Mapping[int, _Wanted]) -> dict[tuple[str, int], int]:
+    """Queue and cluster to the number of the job that stands for it."""
+    return {(each.demand.schedd, _job(each.request.job)[0]): number for number, each in jobs.items()}
+
+
+class _CarriedOut(NamedTuple):
+    """What comes of a plan: jobs with their matches, as `_starts` yields them, and orders to suspended jobs."""
+
+    starts: Iterator[tuple[int, Match | None]] = iter(())
+    orders: tuple[Order, ...] = ()
 
 
 def _orders(pool: PoolHosts, plan: Plan, suspensions: Suspensions, now: float) -> tuple[Order, ...]:
@@ -443,21 +455,12 @@ def _starts(
         schedd, submitter = each.demand.schedd, each.demand.submitter
         claims = [snapshot.claims[seat.slot] for seat, _ in taken]
         parts = Parts(public_of(claims[0]), [grants for _, grants in taken]) if dispatch.environment else None
+        start = Start(name, schedd, active.revision, snapshot.now)
         pledges = [
             Pledge(
                 submitter=submitter,
                 weight=1.0,
-                task=task_ad(
-                    active.cell,
-                    dispatch,
-                    job,
-                    name=name,
-                    schedd=schedd,
-                    revision=active.revision,
-                    now=snapshot.now,
-                    parts=parts,
-                    part=part,
-                ),
+                task=task_ad(active.cell, dispatch, job, start, parts=parts, part=part),
             )
             for part in range(len(taken))
         ]
@@ -526,11 +529,11 @@ def _plan(
     pool: PoolHosts,
     plan: Plan | None,
     jobs: Mapping[int, _Wanted],
-    starts: Iterator[tuple[int, Match | None]] | tuple[()],
     apart: dict[tuple[str, int], str],
-    clusters: Mapping[tuple[str, int], int],
-    orders: tuple[Order, ...] = (),
+    carried_out: _CarriedOut,
 ) -> Matches:
+    starts, orders = carried_out
+    clusters = _clusters(jobs)
     matches: list[Match] = []
     for number, match in starts:
         if match is None:

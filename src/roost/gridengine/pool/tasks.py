@@ -36,19 +36,27 @@ class Parts(NamedTuple):
     grants: Sequence[Sequence[Grant]]
 
 
+class Start(NamedTuple):
+    """When and by which cell a task starts, and of which job of which queue it is."""
+
+    #: Of the job, as ``12.0``.
+    name: str
+    schedd: str
+    #: Of the cell.
+    revision: int
+    now: float
+
+
 def task_ad(
     cell: Cell,
     dispatch: Dispatch,
     job: PendingJob,
+    start: Start,
     *,
-    name: str,
-    schedd: str,
-    revision: int,
-    now: float,
     parts: Parts | None = None,
     part: int = 0,
 ) -> ClassAd:
-    """The ad of a task that is about to start; `name` is the job, as ``12.0``, `revision` that of the cell.
+    """The ad of a task that is about to start.
 
     `parts` is for a parallel job, and the ad then for one part of it.
     """
@@ -57,9 +65,9 @@ def task_ad(
     ad = ClassAd(
         Instance=grants[0].instance,
         Slots=sum(grant.slots for grant in grants),
-        Revision=revision,
-        Job=name,
-        Schedd=schedd,
+        Revision=start.revision,
+        Job=start.name,
+        Schedd=start.schedd,
         User=request.user,
         Groups=",".join(request.groups),
         Project=request.project,
@@ -69,7 +77,7 @@ def task_ad(
         Resources=",".join(f"{pair.name}={pair.text}" for pair in request.hard),
         Submitted=job.submitted,
         Priority=job.priority,
-        Granted=now,
+        Granted=start.now,
     )
     ad.update({name: value for name, value in _ranked(job) if value})
     if nice := _nice(cell, grants[0].instance):

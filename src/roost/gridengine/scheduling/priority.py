@@ -83,39 +83,49 @@ def priorities(snapshot: Snapshot) -> dict[int, Priority]:
     """The priority of each job, by number; a job that runs and waits has that of its waiting tasks."""
     scheduler, complexes = snapshot.cell.scheduler, snapshot.cell.complexes
     kinds: dict[tuple[Request, float], float] = {}
-    parts: dict[int, tuple[_Job, float, float, float]] = {}
+    parts: dict[int, _Parts] = {}
     for job in _jobs(snapshot):
         key = (job.request, job.slots)
         if key not in kinds:
             kinds[key] = resource_urgency(job.request, job.slots, complexes)
         waiting = scheduler.weight_waiting_time * max(snapshot.now - job.submitted, 0.0)
-        parts[job.number] = job, kinds[key], waiting, _deadline(job.deadline, scheduler.weight_deadline, snapshot.now)
-    sums = [resources + waiting + deadline for _, resources, waiting, deadline in parts.values()]
-    low, high = min(sums, default=0.0), max(sums, default=0.0)
+        deadline = _deadline(job.deadline, scheduler.weight_deadline, snapshot.now)
+        parts[job.number] = _Parts(job, kinds[key], waiting, deadline)
+    sums = [each.urgency for each in parts.values()]
     given = tickets(snapshot)
-    most = max([one.total for one in given.values()], default=0.0)
+    scale = _Scale(
+        min(sums, default=0.0), max(sums, default=0.0), max([one.total for one in given.values()], default=0.0)
+    )
     none = Tickets()
-    return {
-        number: _priority(scheduler, *part, low=low, high=high, tickets=given.get(number, none), most=most)
-        for number, part in parts.items()
-    }
+    return {number: _priority(scheduler, each, scale, given.get(number, none)) for number, each in parts.items()}
 
 
-def _priority(
-    scheduler: SchedulerConfiguration,
-    job: _Job,
-    resources: float,
-    waiting: float,
-    deadline: float,
-    *,
-    low: float,
-    high: float,
-    tickets: Tickets,
-    most: float,
-) -> Priority:
+class _Parts(NamedTuple):
+    """What the urgency of a job is the sum of."""
+
+    job: _Job
+    resources: float
+    waiting: float
+    deadline: float
+
+    @property
+    def urgency(self) -> float:
+        return self.resources + self.waiting + self.deadline
+
+
+class _Scale(NamedTuple):
+    """What figures of a job are compared with: the lowest and highest urgency of all, and the most tickets."""
+
+    low: float
+    high: float
+    most: float
+
+
+def _priority(scheduler: SchedulerConfiguration, parts: _Parts, scale: _Scale, tickets: Tickets) -> Priority:
+    low, high, most = scale
     share = tickets.total / most if most else _NO_TICKETS
-    posix = (job.posix - _LOWEST) / (-2 * _LOWEST)
-    urgency = (resources + waiting + deadline - low) / (high - low) if high > low else 0.5
+    posix = (parts.job.posix - _LOWEST) / (-2 * _LOWEST)
+    urgency = (parts.urgency - low) / (high - low) if high > low else 0.5
     return Priority(
         priority=scheduler.weight_priority * posix
         + scheduler.weight_urgency * urgency
@@ -126,7 +136,7 @@ def _priority(
         override=tickets.override,
         functional=tickets.functional,
         share=tickets.share,
-        resources=resources,
-        waiting=waiting,
-        deadline=deadline,
+        resources=parts.resources,
+        waiting=parts.waiting,
+        deadline=parts.deadline,
     )

@@ -133,7 +133,8 @@ def jobs_of(
         owner = owner if isinstance(owner, str) and owner else "user"
         at = start + _seconds(told, "SimSubmitTime", 0.0, place)
         kind = _kind(owner, attributes, unseen)
-        jobs.append(make_job(number, owner, at, truth, attributes, kind, proc=proc, submission=submission))
+        job = make_job(number, owner, at, truth, attributes, kind, proc=proc)
+        jobs.append(replace(job, submission=submission) if submission else job)
     return sorted(jobs, key=lambda job: (job.submitted_at, job.ad["ClusterId"], job.ad["ProcId"]))
 
 

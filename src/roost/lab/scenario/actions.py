@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Final, assert_never
+from typing import Final, NamedTuple, assert_never
 
 from roost.base.records import replace
 from roost.classad import parse_expression
@@ -40,21 +40,24 @@ def slot_named(machine: Machine, name: str) -> Slot | None:
     return next((slot for slot in machine.slots if str(slot.plan.id).removeprefix("slot") == name), None)
 
 
-def do(
-    action: ScheduledAction,
-    machine: Machine,
-    world: World,
-    job: str,
-    reconfigure: Callable[[ScheduledAction, float], None],
-    flows: Mapping[str, Flow],
-    names: Mapping[str, str],
-    now: float,
-) -> None:
-    """Carry out an order. `job` is the queue's name of the job that it is about; `reconfigure` lets daemons read
-    changed settings; `flows` are DAGs; `names` has the scenario's names of jobs by the queue's. Raises LabError for an
-    order to something that does not exist.
+class Stage(NamedTuple):
+    """What orders of a scenario act upon, beside a machine and a job."""
+
+    world: World
+    #: Lets daemons read changed settings.
+    reconfigure: Callable[[ScheduledAction, float], None]
+    #: DAGs, by their names.
+    flows: Mapping[str, Flow]
+    #: The queue's name of a job to the scenario's.
+    names: Mapping[str, str]
+
+
+def do(action: ScheduledAction, stage: Stage, machine: Machine, job: str, now: float) -> None:
+    """Carry out an order; `job` is the queue's name of the job that it is about.
+
+    Raises LabError for an order to something that does not exist.
     """
-    queue = world.queue
+    world, queue = stage.world, stage.world.queue
     match action.order:
         case Order.HOLD | Order.REMOVE | Order.VACATE_JOB | Order.RELEASE | Order.SUSPEND | Order.CONTINUE:
             if not job:
@@ -78,18 +81,18 @@ def do(
             machine.die(now)
             world.start_anew(machine, now)
         case Order.RECONFIG:
-            reconfigure(action, now)
+            stage.reconfigure(action, now)
         case Order.MATCH:
             slot = _slot(machine, action)
             machine.tell(slot, ev.MatchReceived(claim_id=slot.state.claim.id), now)
         case Order.QUEUE:
             queue.mute(action.how == "away")
         case Order.DAG:
-            flows[action.how].begin(now)
+            stage.flows[action.how].begin(now)
         case Order.REMOVE_DAG:
-            flows[action.how].remove(now)
+            stage.flows[action.how].remove(now)
         case Order.QMOD | Order.QCONF:
-            do_in_cell(action, world, names, now)
+            do_in_cell(action, world, stage.names, now)
         case _ as never:
             assert_never(never)
 

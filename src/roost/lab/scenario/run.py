@@ -18,7 +18,7 @@ from roost.lab.inputs.durations import shown
 from roost.lab.machines import LabError, load_config, make_pattern
 from roost.lab.node_changes import NodeChange
 from roost.lab.policy_check import not_acted_on, refuse_unreadable
-from roost.lab.scenario.actions import do, hurry, slot_named
+from roost.lab.scenario.actions import Stage, do, hurry, slot_named
 from roost.lab.scenario.cell_view import CellView, job_misses, queue_misses
 from roost.lab.scenario.coverage import Coverage
 from roost.lab.scenario.dags import Flow, dag_misses, names_at_try
@@ -267,16 +267,8 @@ class _Run:
 
     def _do(self, action: ScheduledAction, now: float) -> None:
         try:
-            do(
-                action,
-                self._machine(action.machine),
-                self.world,
-                self.ids.get(action.job, ""),
-                self._reconfigure,
-                self.flows,
-                self.names,
-                now,
-            )
+            stage = Stage(self.world, self._reconfigure, self.flows, self.names)
+            do(action, stage, self._machine(action.machine), self.ids.get(action.job, ""), now)
         except LabError as error:
             raise self.scenario.failed(action, error) from None
         if action.order is Order.SHUTDOWN and action.how == "graceful":

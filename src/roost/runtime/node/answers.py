@@ -14,7 +14,7 @@ from roost.model.audit import AuditKind
 from roost.model.events import DrainSchedule
 from roost.model.reasons import Refusal
 from roost.model.slot_transition import SlotTransition
-from roost.node.decisions import ordered
+from roost.node.decisions import Recorder, ordered
 from roost.node.machine import NodeSlot
 from roost.policy.explain.configured import configured_machine
 from roost.runtime.bus.permission import refusal
@@ -203,10 +203,9 @@ class NodeAnswers(RequestAnswers):
             ordered(
                 kind,
                 what,
-                machine=daemon.name,
+                Recorder(daemon.name, daemon.configuration),
                 actor=actor,
                 now=now,
-                configuration=daemon.configuration,
                 refusal=refusal or "",
                 slots=slots,
             )

@@ -28,7 +28,7 @@ from roost.model.events import ShutdownKind
 from roost.model.slots import SlotId
 from roost.model.starter_effects import ReportExit
 from roost.node.cron import STARTD_CRON, CronPlan, cron_plan
-from roost.node.decisions import is_eviction, is_starter_eviction, of_slot, of_starter
+from roost.node.decisions import Recorder, is_eviction, is_starter_eviction, of_slot, of_starter
 from roost.node.host_slots import Starter
 from roost.node.machine import Machine, NodeSlot, Outs
 from roost.node.plan import NodePlan, make_plan
@@ -485,9 +485,8 @@ class NodeDaemon:
                     before,
                     taken.state,
                     each,
-                    machine=self.name,
+                    Recorder(self.name, self.configuration),
                     place=self._place_of(each.decision, slot),
-                    configuration=self.configuration,
                     rank=self.transition_log.expression("RANK", slot.plan.id.number),
                 )
                 self.record(about, ids)
@@ -522,10 +521,9 @@ class NodeDaemon:
                     starter.state.job_ad,
                     slot.run_name,
                     each,
+                    Recorder(self.name, self.configuration),
                     kind=slot.state.claim.kind,
-                    machine=self.name,
                     place=place,
-                    configuration=self.configuration,
                 )
             )
 

@@ -49,7 +49,7 @@ from roost.runtime.queue.user_logs import UserLogs
 from roost.runtime.role import ConfigurationRefused, Ending, RoleContext, give_up, must_go_on, superusers
 from roost.schedd import effects as ef
 from roost.schedd import events as ev
-from roost.schedd.changes import AddAudit, Change, PutClaim, PutJob
+from roost.schedd.changes import AddAudit, Change, PutClaim, PutCluster, PutJob
 from roost.schedd.claims.claim_table import QueueSettings
 from roost.schedd.configured import queue_settings
 from roost.schedd.queue import Queue, Step
@@ -187,12 +187,14 @@ class ScheddDaemon:
         for each in kept.clusters:
             plan = None if each.plan is None else ClusterPlan.from_data(each.plan)
             queue.restore_cluster(
-                each.cluster,
-                each.ad,
+                PutCluster(
+                    cluster=each.cluster,
+                    owner=each.owner,
+                    submitted_at=each.submitted_at,
+                    count=each.count,
+                    ad=each.ad,
+                ),
                 plan,
-                count=each.count,
-                owner=each.owner,
-                submitted_at=each.submitted_at,
                 gone=each.gone,
                 told=each.told,
             )

@@ -21,7 +21,7 @@ from roost.model.cell_requests import ALL_HOLDS, ARRAY_HOLD, HELD, TASKS
 from roost.model.codes import HoldCode
 from roost.schedd.jobs.book import Book, Cluster, Job
 from roost.schedd.jobs.job_transitions import On
-from roost.schedd.runs.outcome import hold, release
+from roost.schedd.runs.outcome import HoldReason, hold, release
 from roost.schedd.status import JobStatus
 from roost.schedd.work import Work
 
@@ -125,7 +125,7 @@ def _wait(work: Work, job: Job) -> None:
         if job.claim_id:
             # A slot is on its way to it: it has been chosen before it was to wait.
             return
-        hold(work, job, On.HOLD_COMMAND, code=HoldCode.USER_REQUEST, text=WAITS)
+        hold(work, job, On.HOLD_COMMAND, HoldReason(HoldCode.USER_REQUEST, WAITS))
     letters = {*_letters(job.ad), ARRAY_HOLD}
     job.ad[HELD] = "".join(letter for letter in ALL_HOLDS if letter in letters)
     work.touch(job)

@@ -16,7 +16,7 @@ from roost.schedd.decisions import Ruling
 from roost.schedd.events import LogRefused
 from roost.schedd.jobs.book import Book, Cluster, Job
 from roost.schedd.jobs.job_transitions import On
-from roost.schedd.runs.outcome import hold
+from roost.schedd.runs.outcome import HoldReason, hold
 from roost.schedd.status import JobStatus
 from roost.schedd.work import Work
 
@@ -40,7 +40,7 @@ def hold_some(work: Work, claim_table: ClaimTable) -> None:
     count = 0
     for job in islice(jobs, JOBS_A_STEP):
         count += 1
-        hold(work, job, On.HOLD_QUEUE, code=event.code, subcode=event.subcode, text=event.text, tell=False)
+        hold(work, job, On.HOLD_QUEUE, HoldReason(event.code, event.text, event.subcode), tell=False)
         work.decided(job, Ruling(kind=AuditKind.HOLD, reason=event.text))
         claim_table.let_go(job)
     if count == JOBS_A_STEP:

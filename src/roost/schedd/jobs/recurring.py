@@ -14,7 +14,7 @@ from roost.model.codes import HoldCode
 from roost.schedd.jobs.book import Book, Cluster, Job
 from roost.schedd.jobs.crontab import KEYS, has_crontab
 from roost.schedd.jobs.job_transitions import On
-from roost.schedd.runs.outcome import hold
+from roost.schedd.runs.outcome import HoldReason, hold
 from roost.schedd.status import JobStatus
 from roost.schedd.work import Work
 
@@ -68,4 +68,4 @@ def hold_unplanned(work: Work) -> None:
     """Jobs whose crontab makes no sense go on hold."""
     for job, text in work.unplanned.values():
         if job.status is JobStatus.IDLE and not job.claim_id:
-            hold(work, job, On.HOLD_QUEUE, code=HoldCode.INVALID_CRON_SETTINGS, text=text)
+            hold(work, job, On.HOLD_QUEUE, HoldReason(HoldCode.INVALID_CRON_SETTINGS, text))

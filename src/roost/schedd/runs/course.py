@@ -47,7 +47,7 @@ from roost.schedd.runs.gangs import back_to_idle
 from roost.schedd.runs.local import is_local
 from roost.schedd.runs.match_macros import Unexpandable, expanded
 from roost.schedd.runs.news import address, count_checkpoints, count_suspension, present, take_over
-from roost.schedd.runs.outcome import at_exit, hold, leave_removed, requeue
+from roost.schedd.runs.outcome import HoldReason, at_exit, hold, leave_removed, requeue
 from roost.schedd.runs.provisioned import provisioned
 from roost.schedd.status import LEAVING, JobStatus
 from roost.schedd.work import PLAIN, Work
@@ -298,7 +298,7 @@ def start_run(work: Work, claim_table: ClaimTable, claim: HeldClaim, job: Job) -
     try:
         ad = _as_described(job, claim.slot_ad or ClassAd(), work.world)
     except Unexpandable as problem:
-        hold(work, job, On.HOLD_QUEUE, code=HoldCode.JOB_POLICY_UNDEFINED, text=str(problem), taken=True)
+        hold(work, job, On.HOLD_QUEUE, HoldReason(HoldCode.JOB_POLICY_UNDEFINED, str(problem)), taken=True)
         work.decided(job, Ruling(kind=AuditKind.HOLD, reason=str(problem)))
         return False
     # Machines run jobs of several queues.
@@ -403,18 +403,7 @@ def end_again(work: Work, claim_table: ClaimTable, claim: HeldClaim) -> None:
         if claim.gang is not None and claim.gang.broken:
             gangs.end_broken(work, claim.gang)
         return
-    work.order(
-        EndRun(
-            node=claim.node,
-            claim_id=claim.id,
-            run=claim.run,
-            ending=ending,
-            code=code,
-            subcode=subcode,
-            text=text,
-            hard=hard,
-        )
-    )
+    work.order(EndRun.of(claim, ending, code, text, subcode=subcode, hard=hard))
 
 
 def run_refused(work: Work, claim_table: ClaimTable, event: RunRefused) -> None:
@@ -595,7 +584,7 @@ def _outcome(work: Work, claim_table: ClaimTable, job: Job, event: RunEnded) -> 
             requeue(work, job, code=VacateCode.JOB_NOT_STARTED, text=event.text)
         case "hold":
             work.log(job, _evicted(event))
-            hold(work, job, On.HOLD_MACHINE, code=event.code, subcode=event.subcode, text=event.text)
+            hold(work, job, On.HOLD_MACHINE, HoldReason(event.code, event.text, event.subcode))
             knob = "WANT_HOLD" if event.code == HoldCode.STARTD_HELD_JOB else ""
             slot = job.text("lastremotehost")
             ruling = Ruling(kind=AuditKind.HOLD, actor=event.node, machine=event.node, slot=slot, knob=knob,

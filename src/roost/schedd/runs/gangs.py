@@ -108,13 +108,11 @@ def left(work: Work, claim_table: ClaimTable, claim: HeldClaim, why: str) -> Non
 def end_broken(work: Work, gang: Gang) -> None:
     """Have the run of a gang that has lost a claim ended."""
     work.order(
-        EndRun(
-            node=gang.master.node,
-            claim_id=gang.master.id,
-            run=gang.master.run,
-            ending="evict",
-            code=int(VacateCode.RECONNECT_FAILED),
-            text=f"a slot of the parallel job is lost: {gang.broken}",
+        EndRun.of(
+            gang.master,
+            "evict",
+            VacateCode.RECONNECT_FAILED,
+            f"a slot of the parallel job is lost: {gang.broken}",
         )
     )
 

@@ -5,7 +5,7 @@ The attributes that each sets are those that users of HTCondor know; so are the 
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, NamedTuple
 
 from roost.classad import ClassAd
 from roost.classad.values import fold
@@ -33,13 +33,20 @@ _HOLD_CODES: Final = frozenset(map(int, HoldCode))
 _TOLD: Final = "removaltold"
 
 
-def hold(
-    work: Work, job: Job, on: On, *, code: int, text: str, subcode: int = 0, tell: bool = True, taken: bool = False
-) -> None:
+class HoldReason(NamedTuple):
+    """Why a job is held: HoldReasonCode, HoldReason and HoldReasonSubCode."""
+
+    code: int
+    text: str
+    subcode: int = 0
+
+
+def hold(work: Work, job: Job, on: On, reason: HoldReason, *, tell: bool = True, taken: bool = False) -> None:
     """Put a job on hold. `on`: what holds it; `tell`: the user's log, too; not while it has still to leave its machine.
 
     `taken`: it was idle, and has been taken from the idle jobs.
     """
+    code, text, subcode = reason
     work.move(job, on, taken=taken)
     work.set(
         job,
@@ -164,7 +171,7 @@ def carry_out(work: Work, job: Job, verdict: Verdict, *, at_exit: bool = False) 
         case Outcome.STAY:
             pass
         case Outcome.HOLD:
-            hold(work, job, On.HOLD_POLICY, code=verdict.code, subcode=verdict.subcode, text=verdict.reason)
+            hold(work, job, On.HOLD_POLICY, HoldReason(verdict.code, verdict.reason, verdict.subcode))
         case Outcome.RELEASE:
             release(work, job, On.RELEASE_POLICY, verdict.reason)
         case Outcome.REMOVE:

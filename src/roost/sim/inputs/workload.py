@@ -113,7 +113,6 @@ def make_job(
     kind: str,
     *,
     proc: int = 0,
-    submission: str = "",
 ) -> Job:
     """Job `proc` of cluster `number`, with the attributes that every queue writes, and `attributes` over them."""
     ad = ClassAd(
@@ -151,7 +150,6 @@ def make_job(
         ad=ad,
         truth=truth,
         kind=kind,
-        submission=submission,
     )
 
 

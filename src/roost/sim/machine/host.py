@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Hashable
 from random import Random
-from typing import Any
+from typing import Any, Final, NamedTuple
 
 from roost.base.changed import changed
 from roost.base.records import replace
@@ -72,6 +72,19 @@ class Slot(HostSlot):
         return None if self.run is None else self.run.process
 
 
+class Deaths(NamedTuple):
+    """How daemons and starters of a machine die of themselves."""
+
+    #: Where the chances come from; None where nothing dies.
+    chance: Random | None = None
+    #: Chance of each life of the daemon to end between two orders, and of each starter to die.
+    cuts: float = 0.0
+    crashes: float = 0.0
+
+
+NO_DEATHS: Final = Deaths()
+
+
 class Machine:
     """A machine at work."""
 
@@ -104,9 +117,7 @@ class Machine:
         watcher: Watcher,
         *,
         exhaustive: bool = False,
-        chance: Random | None = None,
-        cuts: float = 0.0,
-        crashes: float = 0.0,
+        deaths: Deaths = NO_DEATHS,
     ) -> None:
         self.plan = plan
         self.index = index
@@ -121,10 +132,7 @@ class Machine:
         self._busy = False
         #: Runs whose plans have to be made anew, once what is under way is done.
         self._restless: dict[Run, None] = {}
-        self._chance = chance
-        #: Chance of each life of the daemon to end between two orders, and of each starter to die of itself.
-        self._cuts = cuts
-        self._crashes = crashes
+        self._chance, self._cuts, self._crashes = deaths
         self._cut_in: int | None = None
         self.own_work = OwnWork(self)
         self.queue_link = QueueLink(self)

@@ -59,17 +59,8 @@ class Disk:
         queue.claim_table.errors = dict(self.errors)
         for number in sorted(self.clusters):
             each = self.clusters[number]
-            queue.restore_cluster(
-                number,
-                each.ad,
-                # The simulation's jobs are their own data: see `sources`.
-                each.plan,
-                count=each.count,
-                owner=each.owner,
-                submitted_at=each.submitted_at,
-                gone=self.gone.get(number, ""),
-                told=self.told.get(number, ""),
-            )
+            # The simulation's jobs are their own data: see `sources`.
+            queue.restore_cluster(each, each.plan, gone=self.gone.get(number, ""), told=self.told.get(number, ""))
         for job in self.jobs.values():
             queue.restore_job(ch.PutJob(job=job.job, status=job.status, attributes=_own(job.attributes)))
         queue.book.next_cluster = max(queue.book.next_cluster, next_cluster)
