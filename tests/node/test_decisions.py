@@ -22,9 +22,8 @@ def evictions(hand: Hand, *deeds: object) -> list[AuditRecord]:
                 before,
                 taken.state,
                 each,
-                machine="host",
+                Recorder("host", "beef"),
                 place="c:4:1",
-                configuration="beef",
                 rank=("TARGET.Worth", "c:3:1"),
             )
             for each in taken.transitions

@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     from roost.runtime.bus.client import Carrier
     from roost.runtime.bus.lanes import Lanes
     from roost.runtime.clock import Clock
+    from roost.runtime.node.runs.shells import Shells
     from roost.runtime.node.sessions import Sessions
-    from roost.runtime.node.shells import Shells
     from roost.runtime.node.transition_log import TransitionLog
 
 

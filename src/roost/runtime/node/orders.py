@@ -48,8 +48,8 @@ if TYPE_CHECKING:
     from roost.runtime.node.runs.reports import Reports
     from roost.runtime.node.runs.reused_sandboxes import Sandboxes
     from roost.runtime.node.runs.scratch import Scratch
+    from roost.runtime.node.runs.shells import Shells
     from roost.runtime.node.sessions import Sessions
-    from roost.runtime.node.shells import Shells
     from roost.runtime.node.slot_ads import SlotPublisher
     from roost.runtime.node.state import NodeState
     from roost.runtime.processes.nursery import Nursery

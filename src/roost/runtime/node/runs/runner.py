@@ -64,7 +64,7 @@ from roost.starter.starter_state import StarterState
 from roost.starter.transfer_plan import moves_files
 
 if TYPE_CHECKING:
-    from roost.runtime.node.shells import Shells
+    from roost.runtime.node.runs.shells import Shells
 
 _log = logging.getLogger("roost.starter")
 

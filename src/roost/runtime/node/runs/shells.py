@@ -14,7 +14,7 @@ import asyncio
 import contextlib
 import logging
 import signal
-from collections.abc import Coroutine, Iterator
+from collections.abc import Coroutine, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
@@ -36,7 +36,6 @@ from roost.wire.requests import machine
 
 if TYPE_CHECKING:
     from roost.config import Config
-    from roost.runtime.node.orders import NodeOrders
     from roost.runtime.node.runs.runner import Runner
     from roost.runtime.node.sessions import Sessions
     from roost.runtime.processes.nursery import Nursery
@@ -49,11 +48,25 @@ SHELLS_MAX: Final = 64
 _RECORD: Final = ".run"
 
 
+class HasRunners(Protocol):
+    """What knows the runs of the machine."""
+
+    @property
+    def runners(self) -> Mapping[Any, Runner]:
+        """A run for each starter."""
+        ...
+
+
 class ShellsDaemon(Protocol):
     """What shells need of the machine's daemon."""
 
     config: Config
-    orders: NodeOrders
+
+    @property
+    def orders(self) -> HasRunners:
+        """What starts runs."""
+        ...
+
     sessions: Sessions
     nursery: Nursery | None
 
