@@ -26,6 +26,7 @@ from roost.lab.replay.jobs import StandIns, stand_in_for
 from roost.lab.scenario.sensors import ScenarioSensors
 from roost.lab.scenario.values import ScenarioMachine
 from roost.model.events import FetchedWorkOffered
+from roost.model.queue_context import QueueContext
 from roost.model.slots import SlotId
 from roost.model.starter import Usage
 from roost.node.host_slots import Starter
@@ -254,7 +255,11 @@ class ReplayNode(NodeDaemon):
             self.moves += 1
             found.tell(event)
 
-        return replace(found, tell=tell, measure=self._measured, as_daemon=True)
+        return replace(found, tell=tell, measure=self._measured, as_daemon=True, context=self._private(found.context))
+
+    def _private(self, context: QueueContext | None) -> QueueContext | None:
+        """A queue instance whose jobs have their TMPDIR within the replay, with which it goes."""
+        return None if context is None else replace(context, tmpdir=str(self.context.home.execute))
 
     async def _measured(self, family: Family) -> Usage | None:
         return self.pool.jobs.usage(family)
