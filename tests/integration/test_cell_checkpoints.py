@@ -89,13 +89,14 @@ def test_commands_save_and_move_a_job_over_kills_of_the_daemons(site: Checkpoint
     site.pool.kill("schedd")
     before = len(site.log_words())
     eventually(lambda: len(site.log_words()) > before, "it goes on being saved")
-    eventually(lambda: site.grid("qmod", "-sj", str(job), status=None) and "migr" in site.log_words(), "it is moved")
+    # The daemons may still be restarting: one order that is taken is enough, and a second could move the next run.
+    eventually(lambda: site.grid("qmod", "-sj", str(job), status=None).status == 0, "the order is taken")
+    eventually(lambda: "migr" in site.log_words(), "it is moved")
     eventually(lambda: "start2:application-level:/var/tmp" in lines(out), lambda: f"it runs again: {lines(out)}")
     assert "clean" not in site.log_words()
     site.grid("qdel", str(job))
     site.gone(job)
-    # An order to move that a killed daemon had begun may move the job twice.
-    assert [*dict.fromkeys(site.records(job))] == ["24", "100"]
+    assert site.records(job) == ["24", "100"] and site.log_words().count("migr") == 1
     eventually(lambda: site.log_words()[-1] == "clean", lambda: str(site.log_words()))
     assert site.methods()[-1].split()[2:] == [str(job), "2"]
 

@@ -24,7 +24,8 @@ class Job:
         self.id = f"{pool.submit(text, COUNT.format(self.base))}.0"
 
     def started(self) -> Job:
-        eventually(lambda: (self.base.with_suffix(".pid")).exists(), f"{self.base.name} has started")
+        pid = self.base.with_suffix(".pid")
+        eventually(lambda: pid.exists() and pid.read_text().endswith("\n"), f"{self.base.name} has started")
         return self
 
     @property
@@ -292,3 +293,21 @@ def test_queue_instances_are_disabled_and_suspended_by_command_over_restarts(
     for each in (low, waiting):
         each.end()
     assert letters(pool)["all.q"] == "d"
+
+
+def test_orders_to_suspend_and_continue_outlast_a_daemon_that_restarts(
+    start: Callable[..., Pool], tmp_path: Path
+) -> None:
+    pool = start(cpus=1)
+    job = Job(pool, tmp_path, "job").started()
+    job.goes_on()
+    for role in ("node", "schedd"):
+        for command, seen in (("suspend", job.stands_still), ("continue", job.goes_on)):
+            # The order is on its way, or about to be sent, as the daemon ends.
+            if role == "node":
+                pool.kill(role)
+            pool(command, job.id)
+            if role == "schedd":
+                pool.kill(role)
+            seen()
+    job.end()

@@ -340,6 +340,73 @@ def test_an_order_to_end_a_run_is_repeated_until_it_ends() -> None:
 # -- what users may do --------------------------------------------------------------------------------------------
 
 
+def orders_to_stand_still(driven: Driven, run: str) -> list[bool]:
+    """What was ordered of a run since this was asked last."""
+    found = [each.still for each in driven.ordered if isinstance(each, ef.StandStill) and each.run == run]
+    driven.ordered.clear()
+    return found
+
+
+def test_an_order_to_suspend_or_continue_is_repeated_until_the_machine_agrees() -> None:
+    driven = Driven()
+    job, claim, run = running(driven)
+
+    def told(standing: str) -> list[bool]:
+        """The machine says how the run stands; what it is told."""
+        driven.now += 15
+        driven.feed(ev.ClaimsHeard(node="a", known={claim: run}, standings={claim: standing} if standing else {}))
+        return orders_to_stand_still(driven, run)
+
+    assert told("running") == told("suspended") == told("running") == []
+    driven.act(ev.Action.SUSPEND, job)
+    assert driven.reply.data["counts"] == {"ok": 1}
+    assert orders_to_stand_still(driven, run) == [True]
+    # The order is lost. The machine's policy may suspend the job for itself.
+    assert told("") == []
+    assert told("running") == told("suspended") == [True]
+    driven.restart()
+    driven.ordered.clear()
+    assert told("running") == [True]
+    assert told("suspended by command") == []
+    assert driven.job(job.cluster).status is JobStatus.SUSPENDED
+    driven.act(ev.Action.CONTINUE, job)
+    assert orders_to_stand_still(driven, run) == [False]
+    assert told("suspended by command") == [False]
+    # An order that the machine has not carried out is taken back by its opposite.
+    driven.act(ev.Action.SUSPEND, job)
+    assert orders_to_stand_still(driven, run) == [True]
+    driven.act(ev.Action.CONTINUE, job)
+    assert orders_to_stand_still(driven, run) == [False]
+    assert told("running") == []
+    assert driven.job(job.cluster).status is JobStatus.RUNNING
+    driven.act(ev.Action.CONTINUE, job)
+    assert driven.reply.data["refused"] == {str(job): "bad-status"}
+    driven.check()
+
+
+def test_what_a_command_wanted_of_a_run_is_not_wanted_of_the_next() -> None:
+    driven = Driven()
+    job, claim, run = running(driven)
+    driven.act(ev.Action.SUSPEND, job)
+    driven.feed(ev.RunEnded(node="a", claim_id=claim, run=run, at=driven.now, ending="evict", started=True, code=1))
+    again = driven.start()
+    assert again.id == job and again.run != run
+    standings = {again.claim_id: "running"}
+    driven.feed(ev.ClaimsHeard(node="a", known={again.claim_id: again.run}, standings=standings))
+    assert orders_to_stand_still(driven, again.run) == []
+
+
+def test_news_of_a_suspension_that_were_lost_are_made_up_for() -> None:
+    driven = Driven()
+    job, claim, run = running(driven)
+    for standing, status in (("suspended", JobStatus.SUSPENDED), ("running", JobStatus.RUNNING)):
+        driven.now += 10
+        driven.feed(ev.ClaimsHeard(node="a", known={claim: run}, standings={claim: standing}))
+        assert driven.job(job.cluster).status is status
+    assert driven.job(job.cluster).ad["TotalSuspensions"] == 1
+    assert driven.job(job.cluster).ad["CumulativeSuspensionTime"] == 10
+
+
 def test_each_job_answers_for_itself() -> None:
     driven = Driven()
     number = driven.submit(source(3))

@@ -269,6 +269,7 @@ class QueueMachine(RuleBasedStateMachine):
         """Nothing goes wrong any more, all jobs are released and end: the queue becomes empty, and slots free."""
         self.world.bus.faults = Faults()
         since = self.world.engine.now
+        continued: set[str] = set()
         for _ in range(160):
             self.pass_time(25)
             if not self.world.queue.running:
@@ -282,11 +283,12 @@ class QueueMachine(RuleBasedStateMachine):
                 # Some cannot be helped: what they need of a machine is nowhere.
                 hopeless = self.world.engine.now > since + 1500
                 self.act(ev.Action.REMOVE if hopeless else ev.Action.RELEASE, *held)
-            # The order to continue a suspended job may have been lost with the queue.
-            still = [job.id for each in self.queue.book.clusters.values() for job in map(each.job, each.procs())
-                     if job.status is JobStatus.SUSPENDED]  # fmt: skip
+            # An order that is lost is repeated: one for each run is enough.
+            still = [job for each in self.queue.book.clusters.values() for job in map(each.job, each.procs())
+                     if job.status is JobStatus.SUSPENDED and job.run not in continued]  # fmt: skip
             if still:
-                self.act(ev.Action.CONTINUE, *still)
+                continued |= {job.run for job in still}
+                self.act(ev.Action.CONTINUE, *(job.id for job in still))
             if not self.queue.book.clusters and not self.queue.claim_table.claims and not self.busy():
                 break
         self.all_agrees()

@@ -24,6 +24,16 @@ class ClaimKind(StrEnum):
     FETCHED = "fetched"
 
 
+class Standing(StrEnum):
+    """What a machine says of a run that could be suspended or continued."""
+
+    RUNNING = "running"
+    #: The machine's policy or a cell suspends it.
+    SUSPENDED = "suspended"
+    #: A command does, whatever else suspends it too.
+    SUSPENDED_BY_COMMAND = "suspended by command"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClaimRequest:
     """A request for a slot: by whom and for which job."""

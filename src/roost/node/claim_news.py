@@ -12,14 +12,17 @@ from typing import Final, TypeVar
 from roost.base.changed import maker
 from roost.classad import ClassAd
 from roost.model import effects as ef
-from roost.model.claims import Claim
+from roost.model.claims import Claim, Standing
 from roost.model.codes import VacateCode
+from roost.model.events import ContinueRequested, SuspendRequested
+from roost.model.events import Event as SlotEvent
 from roost.model.identifiers import ClaimId
 from roost.model.starter import Ending, ExitReport
 from roost.node.host_slots import Slot
 from roost.schedd import events as ev
 from roost.startd.claim_life import is_closing
 from roost.startd.policy_inputs import Inputs
+from roost.startd.states import BUSY, RETIRING, SUSPENDED
 
 #: Records of which a step makes many, made faster.
 _run_ended: Final = maker(ev.RunEnded)
@@ -96,6 +99,33 @@ def silent_claims(slots: Iterable[Slot], now: float) -> dict[str, dict[str, str]
         if claim.lease_until - now <= claim.lease_s / 2:
             found.setdefault(slot.schedd, {})[claim.id.text] = running.get(claim.id.text, "")
     return found
+
+
+_STANDINGS: Final = {BUSY: Standing.RUNNING, RETIRING: Standing.RUNNING, SUSPENDED: Standing.SUSPENDED}
+
+
+def standings(slots: Iterable[Slot]) -> dict[str, str]:
+    """Claim id to how its run stands, for runs that a command can suspend or continue."""
+    found = {}
+    for slot in slots:
+        claim, standing = slot.state.claim, _STANDINGS.get(slot.state.pair)
+        activation = claim.activation
+        if standing is not None and activation is not None and not activation.ended:
+            found[claim.id.text] = str(Standing.SUSPENDED_BY_COMMAND if activation.held_still else standing)
+    return found
+
+
+def stand_still(slots: Iterable[_Slot], claim_id: str, run: str, *, still: bool) -> tuple[_Slot, SlotEvent] | None:
+    """The order of a queue to suspend or continue a run ("" for whichever there is), and the slot that it is for.
+
+    None where the claim is unknown, or has another run by now.
+    """
+    slots = list(slots)
+    found = slot_of(slots, claim_id)
+    if found is None or run not in ("", runs(slots).get(claim_id)):
+        return None
+    order = SuspendRequested if still else ContinueRequested
+    return found[0], order(claim_id=found[1])
 
 
 def next_look_s(slots: Iterable[Slot]) -> float:

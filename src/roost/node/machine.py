@@ -104,6 +104,10 @@ class Machine:
         """Queue to the claims that it holds or waits for: id to run, "" for none."""
         return claim_news.held_claims(self.slots)
 
+    def standings(self) -> dict[str, str]:
+        """Claim id to how its run stands, for runs that a command can suspend or continue."""
+        return claim_news.standings(self.slots)
+
     def silent_claims(self, now: float) -> dict[str, dict[str, str]]:
         """Queue to its claims with a running job of whose lease half has passed without a sign of life: id to run."""
         return claim_news.silent_claims(self.slots, now)
@@ -157,6 +161,11 @@ class Machine:
         """A holder's word about its claim; None if no slot knows the claim."""
         found = self.slot_of(claim_id)
         return None if found is None else self.host.receive(found[0], make(found[1]), now)
+
+    def stand_still(self, claim_id: str, run: str, now: float, *, still: bool) -> Outs | None:
+        """The queue wants a run on its claim suspended or continued; None if there is no such run."""
+        found = claim_news.stand_still(self.slots, claim_id, run, still=still)
+        return None if found is None else self.host.receive(*found, now)
 
     def end_run(self, claim_id: str, run: str, cause: Cause, *, hard: bool, now: float) -> Outs | None:
         """The queue wants a run on its claim to end; None if there is no such run."""

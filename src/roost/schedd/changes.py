@@ -154,6 +154,8 @@ class PutClaim:
     #: The job that runs on it, or is about to, and the name of the run; None and "" while there is none.
     job: JobId | None
     run: str
+    #: Whether a command wants that job suspended; None while no command has said anything.
+    still: bool | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

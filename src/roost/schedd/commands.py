@@ -26,7 +26,7 @@ from roost.schedd.cell.usage import forget_run
 from roost.schedd.claims.claim_table import ClaimTable
 from roost.schedd.claims.held_claims import HeldClaim
 from roost.schedd.decisions import Ruling
-from roost.schedd.effects import EndRun, Reply, StandStill
+from roost.schedd.effects import EndRun, Reply
 from roost.schedd.event_log import log
 from roost.schedd.events import Acted, Action
 from roost.schedd.identifiers import JobId
@@ -45,6 +45,7 @@ from roost.schedd.jobs.crontab import KEYS
 from roost.schedd.jobs.job_transitions import On
 from roost.schedd.mass_removal import FEWEST, remove_together
 from roost.schedd.runs.course import leaves_gracefully
+from roost.schedd.runs.news import stand_still
 from roost.schedd.runs.outcome import HoldReason, hold, leave_at_last, leave_removed, release, remove
 from roost.schedd.status import ON_MACHINE, JobStatus
 from roost.schedd.work import Work
@@ -268,11 +269,17 @@ def _run_of(claim_table: ClaimTable, job: Job) -> HeldClaim | None:
 
 
 def _stand_still(work: Work, claim_table: ClaimTable, job: Job, still: bool) -> str:
+    """Suspend or continue a job. The claim keeps what is wanted, for the order may be lost (`run_news.agree`)."""
     claim = claim_table.claims.get(job.claim_id)
-    wanted = JobStatus.RUNNING if still else JobStatus.SUSPENDED
-    if job.status is not wanted or claim is None:
+    if claim is None or job.status not in (JobStatus.RUNNING, JobStatus.SUSPENDED):
         return _WRONG
-    work.order(StandStill(node=claim.node, claim_id=claim.id, still=still))
+    # An order that the machine has not carried out yet can be taken back.
+    before = JobStatus.RUNNING if still else JobStatus.SUSPENDED
+    if job.status is not before and claim.still is not (not still):
+        return _WRONG
+    claim.still = still
+    work.keep(claim)
+    stand_still(work, claim)
     return ""
 
 

@@ -75,10 +75,11 @@ class EndRun:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StandStill:
-    """Have the job of a claim stand still, or go on."""
+    """Have the run on a claim stand still, or go on."""
 
     node: str
     claim_id: str
+    run: str
     still: bool
 
 

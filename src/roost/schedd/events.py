@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import StrEnum
 from typing import TypeAlias
 
@@ -230,6 +231,8 @@ class ClaimsHeard:
     serial: int = 0
     #: The machine asks for a sign of life for those that it knows.
     renew: bool = False
+    #: How the runs on claims stand: claim id to `Standing`. A claim that is missing may stand in any way.
+    standings: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -380,6 +380,7 @@ class Queue:
                 stage=Stage.UNSURE,
                 job=None if job is None else job.id,
                 run=kept.run if job is not None else "",
+                still=kept.still if job is not None else None,
                 heard_at=work.now,
                 unwanted=job is None,
                 alive_s=self.claim_table.settings.alive_interval_s,
@@ -428,6 +429,7 @@ class Queue:
                 if claim.stage is Stage.UNSURE:
                     move_claim(claim, ClaimOn.CONFIRMED)
                     runs.end_again(work, self.claim_table, claim)
+                run_news.agree(work, claim, event.standings.get(claim_id, ""))
             elif event.serial > claim.asked and (run or not runs.start_again(work, self.claim_table, claim)):
                 # An answer to a question from before the run says nothing of it.
                 self._stale(work, claim)

@@ -296,6 +296,7 @@ class Work:
                 submitter=claim.submitter,
                 job=claim.job,
                 run=claim.run,
+                still=claim.still,
             )
         )
 

@@ -88,6 +88,8 @@ class SuspendJob(Message, frozen=True, kw_only=True):
     """The job of a claim is to stand still until `ContinueJob`."""
 
     claim_id: str
+    #: The run that is meant; "" for whichever there is.
+    run: str = ""
     #: As of `ReleaseClaim`.
     request: str = ""
 
@@ -96,6 +98,8 @@ class ContinueJob(Message, frozen=True, kw_only=True):
     """The job of a claim is to go on."""
 
     claim_id: str
+    #: The run that is meant; "" for whichever there is.
+    run: str = ""
     #: As of `ReleaseClaim`.
     request: str = ""
 
@@ -282,6 +286,8 @@ class ClaimsKnown(Message, frozen=True, kw_only=True):
     unknown: list[str]
     #: The machine asks for `KeepAlive`: half of the leases of these claims has passed without one.
     renew: bool = False
+    #: Claim id to how its run stands (`roost.model.claims.Standing`), where the machine can tell.
+    standings: dict[str, str] = {}
 
 
 class AskFiles(Message, frozen=True, kw_only=True):

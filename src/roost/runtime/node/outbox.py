@@ -76,8 +76,10 @@ class Outbox:
                 self.to_queue(schedd, message)
             if number % CLAIMS_EVERY == 0:
                 # A queue that does not know one of them gives it back: its first message to do so was lost.
+                standings = machine.standings()
                 for schedd, known in machine.held_claims().items():
-                    self.to_queue(schedd, m.ClaimsKnown(reply_to="", known=known, unknown=[]))
+                    mine = {name: how for name, how in standings.items() if name in known}
+                    self.to_queue(schedd, m.ClaimsKnown(reply_to="", known=known, unknown=[], standings=mine))
             await asyncio.sleep(REPORT_AGAIN_S)
 
     async def ask_for_life(self, machine: Machine) -> None:

@@ -97,10 +97,8 @@ class QueueRequests:
                 return outs
             case m.EndJob():
                 return self._end_job(message, sender, now)
-            case m.SuspendJob(claim_id=claim_id):
-                return machine.about_claim(claim_id, lambda each: ev.SuspendRequested(claim_id=each), now)
-            case m.ContinueJob(claim_id=claim_id):
-                return machine.about_claim(claim_id, lambda each: ev.ContinueRequested(claim_id=each), now)
+            case m.SuspendJob(claim_id=claim_id, run=run) | m.ContinueJob(claim_id=claim_id, run=run):
+                return machine.stand_still(claim_id, run, now, still=isinstance(message, m.SuspendJob))
             case m.ReportTaken(runs=runs):
                 self._daemon.reports.taken(runs)
             case m.Reconnect():
@@ -163,8 +161,12 @@ class QueueRequests:
             else:
                 known[claim_id] = runs.get(claim_id, reported)
         if reply_to:
-            self._daemon.outbox.to_queue(sender, m.ClaimsKnown(reply_to=reply_to, known=known, unknown=unknown))
+            self._daemon.outbox.to_queue(sender, self._known(reply_to, known, unknown))
         return found
+
+    def _known(self, reply_to: str, known: dict[str, str], unknown: list[str]) -> m.ClaimsKnown:
+        standings = {name: how for name, how in self._machine.standings().items() if name in known}
+        return m.ClaimsKnown(reply_to=reply_to, known=known, unknown=unknown, standings=standings)
 
     def _end_job(self, message: m.EndJob, sender: str, now: float) -> Outs | None:
         try:

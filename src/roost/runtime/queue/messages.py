@@ -48,9 +48,9 @@ def order_to(
                 hard=effect.hard,
                 request=request,
             )
-        case ef.StandStill(claim_id=claim_id, still=still):
+        case ef.StandStill(claim_id=claim_id, run=run, still=still):
             kind = m.SuspendJob if still else m.ContinueJob
-            message = kind(claim_id=claim_id, request=request)
+            message = kind(claim_id=claim_id, run=run, request=request)
         case ef.Taken():
             message = m.ReportTaken(runs=list(effect.runs))
         case ef.SayAlive():
@@ -134,8 +134,16 @@ def events_of(message: Message, sender: str) -> list[ev.Event]:
         case m.ClaimsKnown():
             serial = int(message.reply_to) if message.reply_to.isdecimal() else 0
             known, unknown = message.known, tuple(message.unknown)
-            heard = ev.ClaimsHeard(node=sender, known=known, unknown=unknown, serial=serial, renew=message.renew)
-            return [heard]
+            return [
+                ev.ClaimsHeard(
+                    node=sender,
+                    known=known,
+                    unknown=unknown,
+                    serial=serial,
+                    renew=message.renew,
+                    standings=message.standings,
+                )
+            ]
     return []
 
 

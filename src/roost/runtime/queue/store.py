@@ -92,6 +92,10 @@ PAST_KEPT_MAX: Final = 8
 #: Clusters that are known to have a row of their own.
 PAST_KNOWN_MAX: Final = 10_000
 
+#: Whether a command wants the job of a claim suspended, and back.
+_WANTED: Final = {None: "", True: "suspended", False: "running"}
+_STILL: Final = {wanted: still for still, wanted in _WANTED.items()}
+
 _METADATA: Final = MetaData()
 
 META: Final = Table("meta", _METADATA, Column("name", Text, primary_key=True), Column("value", Text, nullable=False))
@@ -151,6 +155,8 @@ CLAIMS: Final = Table(
     Column("submitter", Text, nullable=False),
     Column("job", Text, nullable=False),
     Column("run", Text, nullable=False),
+    #: What a command wants of the job: "suspended", "running", or "" for nothing.
+    Column("wanted", Text, nullable=False, server_default=""),
 )
 LOGS: Final = Table(
     "log_pieces",
@@ -187,6 +193,11 @@ def _with_told(connection: Connection) -> None:
         connection.exec_driver_sql("ALTER TABLE clusters ADD COLUMN told TEXT DEFAULT '' NOT NULL")
 
 
+def _with_wanted(connection: Connection) -> None:
+    if "wanted" not in {column["name"] for column in inspect(connection).get_columns("claims")}:
+        connection.exec_driver_sql("ALTER TABLE claims ADD COLUMN wanted TEXT DEFAULT '' NOT NULL")
+
+
 #: The queue instances of the cell that are in the error state, as `Store.state` has them.
 CELL_ERRORS: Final = "cell-errors"
 #: What brings a database of version n to n + 1; its length is the present version.
@@ -204,6 +215,7 @@ MIGRATIONS: Final[tuple[Callable[[Connection], None], ...]] = (
     # With those of advance reservations.
     create_cell_tables,
     create_reporting_tables,
+    _with_wanted,
 )
 SCHEMA: Final = Schema(meta=META, migrations=MIGRATIONS, first={"next_cluster": "1"}, lock=7261, writer="queue")
 
@@ -713,6 +725,7 @@ def _claim_row(change: ch.PutClaim) -> dict[str, Any]:
         "submitter": change.submitter,
         "job": "" if change.job is None else str(change.job),
         "run": change.run,
+        "wanted": _WANTED[change.still],
     }
 
 
@@ -832,6 +845,7 @@ def _claims(connection: Connection) -> Iterator[ch.PutClaim]:
             submitter=row.submitter,
             job=JobId.read(row.job) if row.job else None,
             run=row.run,
+            still=_STILL.get(row.wanted),
         )
 
 

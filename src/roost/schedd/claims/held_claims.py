@@ -72,6 +72,8 @@ class HeldClaim:
     orders: int = 0
     #: Longest time between two signs of life, s: falls with the leases of its jobs, and never rises.
     alive_s: float = 300.0
+    #: Whether a command wants the job of the present run suspended; None while no command has said anything.
+    still: bool | None = None
     #: When the machine last heard a sign of life or an order that counts as one, epoch s.
     alive_at: float = 0.0
 

@@ -307,7 +307,7 @@ def start_run(work: Work, claim_table: ClaimTable, claim: HeldClaim, job: Job) -
     job.claim_id, job.run = claim.id, run
     claim.job, claim.run, claim.idle_since = job.id, run, None
     claim.confirmed, claim.asked, claim.heard_at, claim.alive_at = False, claim_table.asks, work.now, work.now
-    claim.orders = 1
+    claim.orders, claim.still = 1, None
     claim.keep_within(job.whole("jobleaseduration"))
     work.move(job, On.STARTED, taken=True)
     given = {} if claim.slot_ad is None else provisioned(job.ad, claim.slot_ad)

@@ -9,9 +9,12 @@ from typing import Final
 
 from roost.classad import ClassAd
 from roost.classad.values import fold
+from roost.model.claims import Standing
 from roost.schedd.admission.owned import COUNTED, IMMUTABLE
 from roost.schedd.cell.usage import charge
 from roost.schedd.claims.claim_table import ClaimTable
+from roost.schedd.claims.held_claims import HeldClaim
+from roost.schedd.effects import StandStill
 from roost.schedd.event_log import log
 from roost.schedd.events import FilesMoved, RunMeasured, RunSaved, RunStoodStill
 from roost.schedd.identifiers import JobId
@@ -64,6 +67,28 @@ def run_stood_still(work: Work, event: RunStoodStill) -> None:
         work.move(job, On.CONTINUED)
         count_suspension(work, job, at)
         work.log(job, lambda ad: log.JobUnsuspended())
+
+
+def agree(work: Work, claim: HeldClaim, standing: str) -> None:
+    """Compare with what the queue knows, and what a command wants, what a machine says of the run on a claim.
+
+    Orders to suspend and continue, and the news that they were carried out, may be lost.
+    """
+    job = None if claim.job is None else work.book.find(claim.job)
+    if not standing or job is None or job.run != claim.run or job.status not in ON_MACHINE:
+        return
+    run_stood_still(
+        work,
+        RunStoodStill(claim_id=claim.id, run=claim.run, at=work.now, still=standing != Standing.RUNNING),
+    )
+    if claim.still is not None and claim.still is not (standing == Standing.SUSPENDED_BY_COMMAND):
+        stand_still(work, claim)
+
+
+def stand_still(work: Work, claim: HeldClaim) -> None:
+    """Order what a command wants of the run on a claim."""
+    assert claim.still is not None
+    work.order(StandStill(node=claim.node, claim_id=claim.id, run=claim.run, still=claim.still))
 
 
 def count_suspension(work: Work, job: Job, at: int) -> None:

@@ -84,7 +84,7 @@ class QueueLink:
             for report in self.reports.values():
                 self._say(report)
             if next(numbers) % news.CLAIMS_EVERY == 0 and (known := self._held()):
-                self._say(ev.ClaimsHeard(node=self._node, known=known))
+                self._say(ev.ClaimsHeard(node=self._node, known=known, standings=news.standings(self.machine.slots)))
             self.machine.engine.at(now + news.REPORT_AGAIN_S, again)
 
         def ask_for_life(now: float) -> None:
@@ -119,9 +119,10 @@ class QueueLink:
                 self._activate(effect, context, now)
             case ef.EndRun():
                 self._end_run(effect, now)
-            case ef.StandStill(claim_id=claim_id, still=still):
-                kind = nev.SuspendRequested if still else nev.ContinueRequested
-                self._about(claim_id, lambda each: kind(claim_id=each), now)
+            case ef.StandStill():
+                order = news.stand_still(self.machine.slots, effect.claim_id, effect.run, still=effect.still)
+                if order is not None:
+                    self.machine.tell(*order, now)
             case ef.Taken(runs=runs):
                 for run in runs:
                     self.reports.pop(run, None)
@@ -203,7 +204,10 @@ class QueueLink:
                 known[claim_id] = runs.get(claim_id, reported)
             else:
                 unknown.append(claim_id)
-        self._say(ev.ClaimsHeard(node=self._node, known=known, unknown=tuple(unknown), serial=serial))
+        standings = news.standings(self.machine.slots)
+        self._say(
+            ev.ClaimsHeard(node=self._node, known=known, unknown=tuple(unknown), serial=serial, standings=standings)
+        )
 
     def _reconnect(self, order: ef.AskAgain, now: float) -> None:
         """The queue has started again. Claims that it does not name are no longer its own."""

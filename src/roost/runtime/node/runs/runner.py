@@ -464,6 +464,9 @@ class Runner:
         found = await adopt(self.record, f"{self.run}/{number}")
         if not isinstance(found, Family):
             return False
+        if found.stands_still():
+            # That daemon had suspended it, and was killed before that was on record.
+            await found.resume()
         _log.info("%s: run %s goes on", self.slot, self.in_log)
         self.adopted(found, number)
         self.around.began(number, found.pid)
