@@ -10,6 +10,7 @@ from typing import Any, get_args
 import pytest
 
 from roost.model.audit import AuditKind, AuditRecord, Detail
+from roost.model.cell_reservations import AdvanceReservation, Granted
 from roost.model.cycle_answers import CycleFigures
 from roost.model.job_standing import Claim, Full, Pause, Standing
 from roost.schedd.events import Action
@@ -21,8 +22,8 @@ from roost.wire.requests.verb import Daemon, Request, Verb
 from roost.wire.structs import Struct, data_of, read, replaced
 from roost.wire.verbs import VERBS, ask_of, request_of
 
-RESERVATION = cell.Reservation(
-    number=1, owner="ann", submitted=1.0, start=2.0, end=3.0, grants=(cell.Granted(instance="all.q@a", slots=2),),
+RESERVATION = AdvanceReservation(
+    number=1, owner="ann", submitted=1.0, start=2.0, end=3.0, grants=(Granted(instance="all.q@a", slots=2),),
     name="n", group="g", account="x", resources="lic=1", queues="all.q", master_queues="b.q", parallel="make 2",
     checkpoint="c", interactive=True, environment="make", users=("bob", "@staff"), hard_errors=True, mail_options="b",
     mail_list="m", deleted=True, begun=True,

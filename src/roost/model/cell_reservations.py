@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Final, NamedTuple
+from typing import Final
+
+from roost.base.structs import Count, Struct
 
 #: The highest number; after it the lowest one that is free comes.
 NUMBER_MAX: Final = 9_999_999
@@ -13,18 +15,25 @@ ACTOR: Final = "reservations"
 ACCOUNT: Final = "sge"
 
 
-class AdvanceReservation(NamedTuple):
+class Granted(Struct):
+    """Slots of a queue instance."""
+
+    instance: str
+    slots: int
+
+
+class AdvanceReservation(Struct):
     """An advance reservation as it was granted. Times are epoch s, the end is not included."""
 
     #: 0 until the queue has given it one.
-    number: int
+    number: Count
     #: Without its domain.
     owner: str
     submitted: float
     start: float
     end: float
-    #: Queue instance to slots, that of the master first.
-    grants: tuple[tuple[str, int], ...]
+    #: Queue instances with slots, that of the master first.
+    grants: tuple[Granted, ...] = ()
     name: str = ""
     group: str = ""
     account: str = ACCOUNT
@@ -52,7 +61,12 @@ class AdvanceReservation(NamedTuple):
     @property
     def slots(self) -> int:
         """Slots of all instances."""
-        return sum(slots for _, slots in self.grants)
+        return sum(each.slots for each in self.grants)
+
+    @property
+    def pairs(self) -> tuple[tuple[str, int], ...]:
+        """What is granted, as pairs of queue instance and slots."""
+        return tuple((each.instance, each.slots) for each in self.grants)
 
     @property
     def duration(self) -> float:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from roost.cli.gridengine import qrstat
-from roost.wire.requests.cell import Granted, Reservation
+from roost.model.cell_reservations import AdvanceReservation, Granted
 from roost.wire.requests.central import ReservationState
 
 #: A session with the real system: commands, and what they printed.
@@ -24,16 +24,16 @@ def grants(*slots: int) -> tuple[Granted, ...]:
     return tuple(Granted(instance=f"all.q@node{at}", slots=each) for at, each in enumerate(slots, 1))
 
 
-MYAR = Reservation(
+MYAR = AdvanceReservation(
     number=1, owner="alice", submitted=instant("13:28:33"), start=instant("13:28:33"), end=instant("13:29:33"),
     grants=grants(2, 1, 1), name="myar", group="sgeadmin", account="acct", resources="h_rt=30", parallel="make 4",
     environment="make", mail_options="be", mail_list="bob",
 )  # fmt: skip
-LATER = Reservation(
+LATER = AdvanceReservation(
     number=2, owner="alice", submitted=instant("13:28:36"), start=instant("13:38:36"), end=instant("13:48:36"),
     grants=grants(1), name="later", group="sgeadmin", users=("alice", "bob"),
 )  # fmt: skip
-LAST = Reservation(
+LAST = AdvanceReservation(
     number=6, owner="alice", submitted=instant("13:28:38"), start=instant("13:28:38"), end=instant("13:29:38"),
     grants=grants(1), group="sgeadmin",
 )  # fmt: skip

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from roost.base.structs import replaced
 from roost.classad import ClassAd
 from roost.gridengine.pool.requests import Reader
 from roost.gridengine.pool.reservations import (
@@ -17,14 +18,19 @@ from roost.gridengine.pool.reservations import (
     state_of,
     troubles,
 )
-from roost.model.cell_reservations import AdvanceReservation, digest_names
+from roost.model.cell_reservations import AdvanceReservation, Granted, digest_names
 from tests.gridengine.scheduling.cells import NOW, cell, running, snapshot
 
 LISTS = {"usersets/staff": "name staff\ntype ACL\nfshare 0\noticket 0\nentries bob,@physics\n"}
 
 
 def reservation(number: int = 1, slots: int = 2, start: float = NOW, **more: object) -> AdvanceReservation:
-    values = {"grants": (("all.q@node1", slots),), "parallel": "make 2", "environment": "make", **more}
+    values = {
+        "grants": (Granted(instance="all.q@node1", slots=slots),),
+        "parallel": "make 2",
+        "environment": "make",
+        **more,
+    }
     return AdvanceReservation(number=number, owner="alice", submitted=NOW, start=start, end=start + 60, **values)  # type: ignore[arg-type]
 
 
@@ -47,9 +53,9 @@ def test_its_letter_follows_time_trouble_and_deletion() -> None:
     one = reservation(start=NOW + 10)
     letters = [state_of(one, NOW + after, in_trouble=trouble) for after in (0, 10) for trouble in (False, True)]
     assert letters == ["w", "W", "r", "E"]
-    assert state_of(one._replace(deleted=True), NOW, in_trouble=True) == "d"
+    assert state_of(replaced(one, deleted=True), NOW, in_trouble=True) == "d"
     assert slots_now((one, reservation(2, 1)), NOW + 10) == {"all.q@node1": 3}
-    names = digest_names((one, one._replace(begun=True), one._replace(number=2, begun=True, deleted=True)))
+    names = digest_names((one, replaced(one, begun=True), replaced(one, number=2, begun=True, deleted=True)))
     assert names == {"advance reservation 1": "r", "advance reservation 2": "rd"}
 
 
@@ -71,7 +77,7 @@ def test_only_instances_that_all_of_its_users_may_use_are_taken() -> None:
     for users, instance in (((), "all.q@node2"), (("bob",), "all.q@node2"), (("bob", "alice"), "all.q@node2")):
         found = granted(reservation(users=users, parallel=""), snapshot(one), lambda _: ())
         assert isinstance(found, AdvanceReservation)
-        assert found.grants == ((instance, 1),), users
+        assert found.pairs == ((instance, 1),), users
     everywhere = cell("hostgroups/@allhosts: hostlist node1")
     full = snapshot(everywhere, running=tuple(running(90 + at, "all.q@node1") for at in range(3)))
     refused = granted(reservation(parallel="make 9"), full, lambda _: ())

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from roost.base.structs import replaced
 from roost.gridengine.pool.accounting import accounts_of
 from roost.gridengine.reporting import line_of
-from roost.model.cell_reservations import AdvanceReservation
+from roost.model.cell_reservations import AdvanceReservation, Granted
 from roost.runtime.queue.cell.reports import of_reservation, of_states
 from roost.runtime.queue.cell.store import ReservationCommit
 
 ONE = AdvanceReservation(
-    number=1, owner="ann", submitted=64.5, start=67.0, end=75.0, grants=(("all.q@a", 1), ("all.q@b", 2)), name="x",
+    number=1, owner="ann", submitted=64.5, start=67.0, end=75.0, name="x",
+    grants=(Granted(instance="all.q@a", slots=1), Granted(instance="all.q@b", slots=2)),
     resources="h_rt=10",
 )  # fmt: skip
 
@@ -32,7 +34,7 @@ def accounts(at: int) -> list[str]:
 
 
 def test_a_reservation_that_begins_and_ends() -> None:
-    begun = ONE._replace(begun=True)
+    begun = replaced(ONE, begun=True)
     assert lines(ONE, None, 64.5, "created") == ["64:new_ar:64:1:ann", "64:ar_attr:64:64:1:x:sge:67:75::h_rt=10"]
     assert lines(begun, ONE, 67.2, "started") == [f"67:{BEGINS}"]
     ended = "75:ar_log:75:64:1:x:TERMINATED:end time of AR reached"
@@ -40,13 +42,13 @@ def test_a_reservation_that_begins_and_ends() -> None:
 
 
 def test_a_reservation_that_begins_at_once_and_is_deleted() -> None:
-    begun = ONE._replace(begun=True, environment="make", resources="", name="")
+    begun = replaced(ONE, begun=True, environment="make", resources="", name="")
     created = ["67:new_ar:64:1:ann", "67:ar_attr:67:64:1::sge:67:75:make:NONE", f"67:{BEGINS}"]
     assert lines(begun, None, 67.0, "created") == created
     deleted = "70:ar_log:70:64:1:d:DELETED:AR deleted"
     assert lines(begun, begun, 70.0, "deleted", gone=True) == [deleted, *accounts(70)]
     # Of one whose jobs have still to leave it is told when they have.
-    marked = begun._replace(deleted=True)
+    marked = replaced(begun, deleted=True)
     assert lines(marked, begun, 69.0, "deleted") == []
     assert lines(marked, marked, 70.0, "deleted", gone=True) == [deleted, *accounts(70)]
 

@@ -15,10 +15,9 @@ from roost.cli.pool import Refused
 from roost.gridengine.commands.errors import FAILED, Failure
 from roost.gridengine.commands.names import check_name
 from roost.gridengine.commands.options import Given, Option, is_yes, taken, usage
-from roost.model.cell_reservations import ACCOUNT
+from roost.model.cell_reservations import ACCOUNT, AdvanceReservation
 from roost.runtime.local_time import instant
 from roost.wire.requests import central
-from roost.wire.requests.cell import Reservation
 
 if TYPE_CHECKING:
     from roost.cli.pool import Pool
@@ -83,7 +82,7 @@ def _options(words: Sequence[str]) -> list[Given]:
     return given
 
 
-def _reservation(given: Sequence[Given]) -> Reservation:
+def _reservation(given: Sequence[Given]) -> AdvanceReservation:
     """What is asked for; the last of an option counts, and resources and queues are put together. Raises Failure."""
     texts = {each.name: " ".join(each.values) for each in given}
     for each in given:
@@ -102,7 +101,7 @@ def _reservation(given: Sequence[Given]) -> Reservation:
     if "N" in texts:
         _check_name(texts["N"])
     start, end = _times(texts)
-    return Reservation(
+    return AdvanceReservation(
         number=0,
         owner="",
         submitted=0.0,
@@ -178,7 +177,7 @@ def _group() -> str:
         return str(os.getgid())
 
 
-def _reserve(pool: Pool, one: Reservation, *, verify: bool) -> int:
+def _reserve(pool: Pool, one: AdvanceReservation, *, verify: bool) -> int:
     say = sys.stdout.write
     try:
         found = pool.ask(central.Reserve(reservation=one, verify=verify))

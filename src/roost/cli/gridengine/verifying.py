@@ -89,15 +89,14 @@ def _booked(pool: Pool, number: int, reader: Reader, now: float, *, as_it_is: bo
     """The advance reservation that a job is to use, as if it had begun; `as_it_is`: and all others as they are."""
     from roost.gridengine.pool.reservations import request_of
     from roost.gridengine.scheduling import Booked, Grant
-    from roost.wire.reservations import reservation_from
 
     rows = pool.ask(central.CellReservations()) if number or as_it_is else []
-    found = [reservation_from(row.reservation) for row in rows if as_it_is or row.reservation.number == number]
+    found = [row.reservation for row in rows if as_it_is or row.reservation.number == number]
     return tuple(
         Booked(
             number=one.number,
             request=request_of(one, reader),
-            grants=tuple(Grant(*grant) for grant in one.grants),
+            grants=tuple(Grant(*grant) for grant in one.pairs),
             start=now if one.number == number else one.start,
             end=max(one.end, now + 1.0) if one.number == number else one.end,
             environment=one.environment,

@@ -17,6 +17,7 @@ from collections.abc import Container, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 from roost.base.records import replace
+from roost.base.structs import replaced
 from roost.classad import ClassAd
 from roost.gridengine.cell import Cell
 from roost.gridengine.instances import QueueInstance, resolve
@@ -28,7 +29,7 @@ from roost.gridengine.scheduling.allocation import Allocation
 from roost.gridengine.scheduling.reasons import Reason
 from roost.model import cell_requests as cell_names
 from roost.model.cell_requests import RESERVATION_USERS
-from roost.model.cell_reservations import AdvanceReservation
+from roost.model.cell_reservations import AdvanceReservation, Granted
 
 if TYPE_CHECKING:
     from roost.gridengine.pool.active_cell import ActiveCell
@@ -89,8 +90,9 @@ def granted(one: AdvanceReservation, snapshot: Snapshot, groups: Groups) -> Adva
     if not isinstance(found, Allocation):
         return found
     environment = found.kind.environment
-    return one._replace(
-        grants=tuple((instance, slots) for instance, slots in found.grants),
+    return replaced(
+        one,
+        grants=tuple(Granted(instance=instance, slots=slots) for instance, slots in found.grants),
         environment="" if environment is None else environment.name,
     )
 
@@ -131,7 +133,7 @@ def booked(active: ActiveCell, states: Mapping[str, str], hosts: Container[str])
         Booked(
             number=one.number,
             request=request_of(one, reader),
-            grants=tuple(Grant(*grant) for grant in one.grants),
+            grants=tuple(Grant(*grant) for grant in one.pairs),
             start=one.start,
             end=one.end,
             environment=one.environment,
@@ -148,12 +150,10 @@ def troubles(
 
     `hosts` are those that have a machine, where the letters do not say so.
     """
-    away = {
-        instance: "u" for instance, _ in one.grants if hosts is not None and instance.partition("@")[2] not in hosts
-    }
+    away = {instance: "u" for instance, _ in one.pairs if hosts is not None and instance.partition("@")[2] not in hosts}
     return tuple(
         f"reserved queue {instance} is {words}"
-        for instance, _ in one.grants
+        for instance, _ in one.pairs
         for letter, words in _TROUBLE.items()
         if letter in states.get(instance, "") + away.get(instance, "")
     )
@@ -183,7 +183,7 @@ def broken(reservations: Sequence[AdvanceReservation], before: Cell, after: Cell
             return f"denied: {most} slots are already reserved in {one.name} by an advance reservation"
         gone = () if old is None else set(old.pe_list) - set(new.pe_list)
         for each in reservations:
-            if each.environment in gone and one.name in dict(each.grants):
+            if each.environment in gone and one.name in dict(each.pairs):
                 name, number = each.environment, each.number
                 return f'denied: removing "{name}" from pe_list would break advance reservation {number}'
     return ""
@@ -202,6 +202,6 @@ def slots_now(reservations: tuple[AdvanceReservation, ...], now: float) -> dict[
     """Slots by instance that reservations have now."""
     found: dict[str, int] = {}
     for one in reservations:
-        for instance, slots in one.grants if one.start <= now < one.end else ():
+        for instance, slots in one.pairs if one.start <= now < one.end else ():
             found[instance] = found.get(instance, 0) + slots
     return found

@@ -165,7 +165,7 @@ def reservation_rows(
     if not active.reservations:
         return ()
     states = {row.name: row.states for row in instance_rows(active, snapshot, suspensions)}
-    found = [(one, troubles(one, states)) for one in sorted(active.reservations)]
+    found = [(one, troubles(one, states)) for one in sorted(active.reservations, key=lambda each: each.number)]
     return tuple(
         ReservationRow(one, state_of(one, snapshot.now, in_trouble=bool(messages)), messages) for one, messages in found
     )

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from roost.base import records
 from roost.base.records import replace
+from roost.base.structs import replaced
 from roost.classad import ClassAd
 from roost.collector.table import SLOT
 from roost.config import Config
@@ -43,7 +44,6 @@ from roost.wire.requests.cell import (
     KeepReservation,
     KeptReservation,
     ReadCell,
-    Reservation,
     Reservations,
     Usage,
     UsageRow,
@@ -57,7 +57,6 @@ from roost.wire.requests.central import (
     Reserve,
     Reserved,
 )
-from roost.wire.reservations import data_as, reservation_from
 from roost.wire.structs import read
 from roost.wire.verbs import ask_of
 
@@ -383,12 +382,14 @@ class PoolCell:
                 raise WireError("it has none")
             found = await asyncio.to_thread(_active, rows)
         given = read(list[InstanceState], await self._asked(queue, InstanceStates()), "cell-states", strict=False)
-        booked = read(list[Reservation], await self._asked(queue, Reservations()), "cell-reservations", strict=False)
+        booked = read(
+            list[AdvanceReservation], await self._asked(queue, Reservations()), "cell-reservations", strict=False
+        )
         found = records.replace(
             found,
             states={row.name: row.letters for row in given},
             given_at={row.name: row.at for row in given},
-            reservations=tuple(reservation_from(row) for row in booked),
+            reservations=tuple(booked),
         )
         serial = self._usage_told.get(queue, 0)
         if found.needs_usage:
@@ -484,10 +485,7 @@ class PoolCell:
         from roost.gridengine.pool.view import reservation_rows
 
         rows = reservation_rows(active, self._with_held(self._daemon.snapshot()), self.suspensions)
-        return [
-            ReservationState(reservation=data_as(row.reservation), state=row.state, messages=row.messages)
-            for row in rows
-        ]
+        return [ReservationState(reservation=row.reservation, state=row.state, messages=row.messages) for row in rows]
 
     async def reserve(self, asked: Reserve, sender: str) -> Reserved | Answer:
         """Make an advance reservation. Raises BadRequest if the cell does not come."""
@@ -497,8 +495,8 @@ class PoolCell:
                 return Answer(ok=False, code="not-admitted", text="the pool has no Grid Engine cell")
             await self._daemon.deciding.over()
             user = sender.partition("@")[0]
-            one = reservation_from(asked.reservation)._replace(
-                number=0, owner=user, submitted=self._daemon.clock.now(), grants=(), deleted=False
+            one = replaced(
+                asked.reservation, number=0, owner=user, submitted=self._daemon.clock.now(), grants=(), deleted=False
             )
             refused = self._may_not_reserve(active, one, sender)
             if refused is not None:
@@ -554,10 +552,10 @@ class PoolCell:
 
     async def _keep_reservation(self, active: ActiveCell, found: AdvanceReservation) -> Reserved | Answer:
         """Have the queue keep a reservation; until it has answered, nothing else is given what it gets."""
-        queue, provisional = self._from, found._replace(number=_PROVISIONAL)
+        queue, provisional = self._from, replaced(found, number=_PROVISIONAL)
         self._booked(lambda known: (*known, provisional))
         try:
-            request = KeepReservation(reservation=data_as(found), revision=active.revision)
+            request = KeepReservation(reservation=found, revision=active.revision)
             bus = self._daemon.bus
             answer = await bus.ask(bus.subjects.ask_schedd(queue, self._daemon.context.name), ask_of(request))
         except BusError as error:
@@ -568,7 +566,7 @@ class PoolCell:
         if not answer.ok:
             return answer
         number = read(KeptReservation, answer.data, "cell-reservation-keep", strict=False).number
-        kept = found._replace(number=number)
+        kept = replaced(found, number=number)
         self._booked(lambda known: (*(one for one in known if one.number != number), kept))
         return Reserved(number=number, slots=found.slots)
 

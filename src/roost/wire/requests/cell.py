@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Final, Literal, TypeAlias, TypeVar
 
+from roost.model.cell_reservations import AdvanceReservation
 from roost.wire.requests.verb import AdData, Asker, Daemon, Request, Verb, question, table
 from roost.wire.structs import Between, Count, Struct
 
@@ -276,44 +277,7 @@ class ChangeInstances(Request[list[ChangedInstance]]):
     names: tuple[str, ...]
 
 
-class Granted(Struct):
-    """Slots of a queue instance."""
-
-    instance: str
-    slots: int
-
-
-class Reservation(Struct):
-    """An advance reservation; the fields are those of `roost.model.cell_reservations.AdvanceReservation`."""
-
-    number: Count
-    owner: str
-    #: Epoch s; the end is not included.
-    submitted: float
-    start: float
-    end: float
-    #: Queue instances with slots, that of the master first.
-    grants: tuple[Granted, ...] = ()
-    name: str = ""
-    group: str = ""
-    account: str = "sge"
-    resources: str = ""
-    queues: str = ""
-    master_queues: str = ""
-    parallel: str = ""
-    checkpoint: str = ""
-    interactive: bool = False
-    environment: str = ""
-    #: Users, and user lists as @name; empty for the owner.
-    users: tuple[str, ...] = ()
-    hard_errors: bool = False
-    mail_options: str = ""
-    mail_list: str = ""
-    deleted: bool = False
-    begun: bool = False
-
-
-class Reservations(Request[list[Reservation]]):
+class Reservations(Request[list[AdvanceReservation]]):
     """The advance reservations that the queue keeps."""
 
 
@@ -326,7 +290,7 @@ class KeptReservation(Struct):
 class KeepReservation(Request[KeptReservation]):
     """Keep an advance reservation that the central manager has found resources for."""
 
-    reservation: Reservation
+    reservation: AdvanceReservation
     #: The revision of the cell that they were found by.
     revision: Count
 
@@ -359,7 +323,7 @@ class ReservationEvent(Struct):
     #: Its letter from then on.
     state: str
     actor: str
-    reservation: Reservation
+    reservation: AdvanceReservation
 
 
 class ReservationLog(Request[list[ReservationEvent]]):

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Annotated, Final, Literal, TypeAlias
 
 from roost.model.audit import AuditRecord
+from roost.model.cell_reservations import AdvanceReservation
 from roost.model.cycle_answers import CycleFigures, JobInCell, JobInCycle, SlotInCycle
-from roost.wire.requests.cell import Reservation
 from roost.wire.requests.verb import (
     JOBS_PATTERN,
     AdData,
@@ -241,7 +241,7 @@ class Reserve(Request[Reserved]):
     """Make an advance reservation in the pool's Grid Engine cell; users of the list arusers may, and managers."""
 
     #: What is asked for; the number, the owner, the time of submission and the grants are left out of account.
-    reservation: Reservation
+    reservation: AdvanceReservation
     #: Only find out whether there is enough.
     verify: bool = False
 
@@ -253,7 +253,7 @@ class Reserve(Request[Reserved]):
 class ReservationState(Struct):
     """An advance reservation as it is now."""
 
-    reservation: Reservation
+    reservation: AdvanceReservation
     #: Its letter.
     state: str
     #: What is wrong with its queue instances, a sentence each.

@@ -52,7 +52,7 @@ def of_reservation(
         yield log("x", "TERMINATED", "end time of AR reached")
     elif commit.event == "deleted" and commit.gone:
         yield log("d", "DELETED", "AR deleted")
-    for instance, slots in one.grants if commit.gone else ():
+    for instance, slots in one.pairs if commit.gone else ():
         queue, _, host = instance.partition("@")
         yield PlainReport(at, "ar_acct", (at, made, one.number, queue, host, slots))
 

@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
 from roost.base.records import replace
+from roost.base.structs import replaced
 from roost.classad import ClassAd
 from roost.classad.values import fold
 from roost.model.cell_requests import RESERVATION
@@ -35,10 +36,8 @@ from roost.wire.requests.cell import (
     DeleteReservations,
     KeepReservation,
     KeptReservation,
-    Reservation,
     ReservationLog,
 )
-from roost.wire.reservations import data_as, reservation_from
 from roost.wire.structs import data_of, read
 
 if TYPE_CHECKING:
@@ -97,8 +96,8 @@ class Reservations:
 
     def begin(self, kept: KeptCell) -> None:
         """Go on with the reservations that were kept."""
-        rows = read(list[Reservation], list(kept.reservations.values()), "reservations", strict=False)
-        self.all = {row.number: reservation_from(row) for row in rows}
+        rows = read(list[AdvanceReservation], list(kept.reservations.values()), "reservations", strict=False)
+        self.all = {row.number: row for row in rows}
         self._last = kept.last_reservation
 
     @property
@@ -108,9 +107,9 @@ class Reservations:
 
     # -- requests ----------------------------------------------------------------------------------------------------
 
-    def rows(self) -> list[Reservation]:
+    def rows(self) -> list[AdvanceReservation]:
         """All of them, by number."""
-        return [data_as(one) for _, one in sorted(self.all.items())]
+        return [one for _, one in sorted(self.all.items())]
 
     async def log(self, asked: ReservationLog) -> Answer:
         """What happened to them."""
@@ -124,7 +123,7 @@ class Reservations:
                 return Answer(ok=False, code="too-many-reservations", text=text)
             number = self._free_number()
             begun = asked.reservation.start <= self._daemon.clock.now()
-            one = reservation_from(asked.reservation)._replace(number=number, begun=begun)
+            one = replaced(asked.reservation, number=number, begun=begun)
             state = "r" if begun else "w"
             await self._keep(one, "created", state, one.owner, f"advance reservation {number} granted")
             self._last = number
@@ -162,7 +161,7 @@ class Reservations:
         if force or not any(run for _, run in self._jobs(number)):
             await self._end(one, "deleted", "d", user, words)
             return DeletedReservation(number=number, outcome="deleted")
-        gone = one._replace(deleted=True)
+        gone = replaced(one, deleted=True)
         if not one.deleted:
             await self._keep(gone, "deleted", "d", user, words)
         self._remove_jobs(number)
@@ -211,7 +210,7 @@ class Reservations:
                 await self._end(one, "deleted", "d", ACTOR, f"the jobs of advance reservation {number} have left")
             elif one.start <= now and not one.begun:
                 await self._keep(
-                    one._replace(begun=True), "started", "r", ACTOR, f"advance reservation {number} begins"
+                    replaced(one, begun=True), "started", "r", ACTOR, f"advance reservation {number} begins"
                 )
 
     # -- steps --------------------------------------------------------------------------------------------------------
@@ -253,7 +252,7 @@ class Reservations:
             event=event,
             state=state,
             actor=actor,
-            data=data_of(data_as(one)),
+            data=data_of(one),
             gone=gone,
             record=audit_data(record_of_reservation(words, one.number, actor, now)),
         )
