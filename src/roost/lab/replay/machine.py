@@ -198,6 +198,9 @@ class _Forgetful(NodeState):
     def starter_stepped(self, slot: NodeSlot, machine: Machine) -> None:
         """A starter has taken a step."""
 
+    def keep_claim(self, slot: NodeSlot, machine: Machine) -> None:
+        """A claim for further tasks of a parallel job is granted."""
+
 
 def _clears_up(state: SlotState) -> bool:
     """Whether the job of a slot has ended, and its starter is only waited for."""
