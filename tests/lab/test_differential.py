@@ -6,11 +6,11 @@ import hashlib
 from pathlib import Path
 
 from roost.lab.differential.__main__ import EXCUSED, LIMIT_S, differing, shown
-from roost.lab.differential.cases import PLAIN_SEEDS, POLICIES, WIDE_SEEDS, case_of
+from roost.lab.differential.cases import DAG_SEEDS, PLAIN_SEEDS, POLICIES, WIDE_SEEDS, case_of
 from roost.lab.scenario.worker_pool import RunOptions, WorkerPool
 
 #: Cases of each run of the tests; `make differential` runs more.
-SEEDS = (*range(1, 21), *range(WIDE_SEEDS + 1, WIDE_SEEDS + 5))
+SEEDS = (*range(1, 21), *range(WIDE_SEEDS + 1, WIDE_SEEDS + 5), *range(DAG_SEEDS + 1, DAG_SEEDS + 4))
 
 
 def test_a_seed_is_one_case_and_cases_differ_in_their_policies(tmp_path: Path) -> None:
@@ -35,7 +35,24 @@ def test_cases_of_higher_seeds_change_policies_and_have_descriptions(tmp_path: P
         assert any(part in text for text in texts), part
 
 
-def test_cases_of_the_highest_seeds_have_dags(tmp_path: Path) -> None:
+def test_cases_of_the_highest_seeds_have_cells(tmp_path: Path) -> None:
+    texts = []
+    for seed in range(DAG_SEEDS + 1, DAG_SEEDS + 81):
+        scenario = case_of(seed).scenario(tmp_path)
+        assert scenario.cell is not None
+        assert scenario.unreplayed == ""
+        texts.append(case_of(seed).text)
+    parts = (
+        "subordinate_list  b.q", "subordinate_list  slots=2(", "calendar  hour", "=suspended", "resource_quotas/",
+        "-pe pe0", "allocation_rule  $round_robin", "-t 1-4 -tc 2", "-hold_jid a", "-l lic=1", "-l excl=true", "-R y",
+        "max_reservation",
+        'qmod = "-d', 'qmod = "-e', 'qmod = "-sq', 'qmod = "-sj', 'qmod = "-rj', "qconf =", "exit_code = [99, 0]",
+    )  # fmt: skip
+    for part in parts:
+        assert any(part in text for text in texts), part
+
+
+def test_cases_of_higher_seeds_have_dags(tmp_path: Path) -> None:
     texts = []
     for seed in range(WIDE_SEEDS + 1, WIDE_SEEDS + 121):
         scenario = case_of(seed).scenario(tmp_path)

@@ -2,7 +2,8 @@
 
 A seed draws a policy, a machine, jobs with their farewell times, leases, retirement and policy, and what owners, users
 and administrators do. Seeds above `PLAIN_SEEDS` also change the policy, submit jobs by descriptions, and have
-several machines. Those above `WIDE_SEEDS` have a DAG besides.
+several machines. Those above `WIDE_SEEDS` have a DAG besides, and those above `DAG_SEEDS` have a Grid Engine cell
+instead of all that.
 
 Things happen some seconds away from polls and from one another, and so do jobs end that began with them: the two worlds
 need not share the order of what happens at the same instant.
@@ -17,6 +18,7 @@ from random import Random
 from typing import Final
 
 from roost.base.records import dataclass
+from roost.lab.differential.cells import HOST, draw_cell
 from roost.lab.differential.dags import DAG_KNOBS, NODE_JOBS, NODE_RUNS, DrawnDag, draw_dag
 from roost.lab.scenario.file import read_scenarios
 from roost.lab.scenario.values import Scenario
@@ -26,6 +28,8 @@ from roost.sim.chance import stream
 PLAIN_SEEDS: Final = 1000
 #: Seeds up to this one have no DAG.
 WIDE_SEEDS: Final = 10_000
+#: Seeds up to this one have no Grid Engine cell; those above have nothing but one.
+DAG_SEEDS: Final = 20_000
 
 _ALWAYS: Final = (
     "START = True\nIS_OWNER = False\nSUSPEND = False\nPREEMPT = False\nWANT_SUSPEND = False\nKILL = False\n"
@@ -120,6 +124,8 @@ _LINES: Final = (
     "leave_in_queue = time() - CompletionDate < 600",
     "hold = true",
 )
+#: How long a case lasts, min, unless more happens.
+_END_MIN: Final = 100
 #: Seconds after full minutes at which things happen: each of a case at another, and none at a poll.
 _SECONDS: Final = range(2, 60, 5)
 
@@ -141,6 +147,8 @@ class Case:
 
 def case_of(seed: int) -> Case:
     """The case of a seed."""
+    if seed > DAG_SEEDS:
+        return _cell_case(seed)
     if seed > PLAIN_SEEDS:
         return _wide_case(seed)
     chance = stream(seed, "differential")
@@ -195,6 +203,16 @@ def _wide_case(seed: int) -> Case:
     return Case(seed, "\n".join(lines) + "\n")
 
 
+def _cell_case(seed: int) -> Case:
+    """A case of a Grid Engine cell."""
+    chance = stream(seed, "differential with a cell")
+    cell = draw_cell(chance)
+    steps = [_on(HOST, step) if "expect" in step else step for step in _timed(chance, cell.steps, _END_MIN)]
+    lines = ["# cell", *cell.lines, "[[scenario]]", f'name = "case {seed}"']
+    lines += ["steps = [", *(f"  {step}," for step in steps), "]"]
+    return Case(seed, "\n".join(lines) + "\n")
+
+
 def _machines(chance: Random, cpus: int) -> dict[str, list[str]]:
     """Two or three machines with policies of their own, none of which is like another to the matchmaker."""
     found = {}
@@ -215,7 +233,11 @@ def _placed(chance: Random, step: str, machines: Sequence[str]) -> str:
     everywhere = "reconfig" in step and chance.random() < 0.5
     if not machines or everywhere or not any(f", {word} =" in step for word in _OF_MACHINES):
         return step
-    return step.replace("{ at", f'{{ on = "{chance.choice(machines)}", at', 1)
+    return _on(chance.choice(machines), step)
+
+
+def _on(machine: str, step: str) -> str:
+    return step.replace("{ at", f'{{ on = "{machine}", at', 1)
 
 
 def _description(chance: Random, *, several: bool) -> list[str]:
@@ -281,13 +303,12 @@ def _job(chance: Random) -> dict[str, str]:
 
 def _steps(chance: Random, jobs: list[str], others: Iterable[tuple[int, str]] = ()) -> list[str]:
     """What happens; `others` are things that are drawn already, with their minutes."""
-    end_min = 100
     found = list(others)
     submitted = {name: chance.randrange(1, 40) for name in jobs}
     found += [(at, f'submit = "{name}"') for name, at in submitted.items()]
     for _ in range(chance.randrange(0, 5)):
         name = chance.choice(jobs)
-        at = chance.randrange(submitted[name] + 1, end_min - 20)
+        at = chance.randrange(submitted[name] + 1, _END_MIN - 20)
         found.append((at, _deed(chance, name)))
     if chance.random() < 0.2:
         at = chance.randrange(20, 60)
@@ -297,7 +318,11 @@ def _steps(chance: Random, jobs: list[str], others: Iterable[tuple[int, str]] = 
         found += [(at, 'queue = "away"'), (at + away_min, 'queue = "back"')]
     if chance.random() < 0.15:
         found.append((chance.randrange(10, 70), "restart = true"))
-    # No two things happen in the same minute.
+    return _timed(chance, found, _END_MIN)
+
+
+def _timed(chance: Random, found: Iterable[tuple[int, str]], end_min: int) -> list[str]:
+    """Steps, no two of which happen in the same minute; at the end something is expected."""
     minutes: dict[int, str] = {}
     for at, what in sorted(found):
         while at in minutes:
