@@ -98,6 +98,7 @@ OWN: Mapping[str, str] = {
         ["master_backoff_ceiling", "master_backoff_constant", "master_backoff_factor", "master_recover_factor"],
         "a daemon starts again at once unless one of these is set",
     ),
+    "singularity": "apptainer is looked for first",
     **dict.fromkeys(("base_cgroup", "cgroup_memory_limit_policy", "disable_swap_for_job"), "limits are asked for"),
     **dict.fromkeys(("slots_connected_to_console", "slots_connected_to_keyboard"), "the manual: all slots"),
     "allow_client": "without effect, so that a value is nothing to be told of",

@@ -521,3 +521,12 @@ def test_a_macro_may_have_the_name_of_a_command() -> None:
     assert not submitted(
         "executable = /bin/sleep\noutput_directory = o\noutput = $(output_directory)/x\nqueue\n"
     ).findings
+
+
+@pytest.mark.parametrize(
+    ("servers", "refused"), [("", False), ("tls://a:4222, tls://b:4222", False), ("tls://a:4222, nats://b:4222", True)]
+)
+def test_encryption_is_refused_where_messages_are_in_clear_text(servers: str, refused: bool) -> None:
+    config = load_text(f"NATS_SERVERS = {servers}\n", MemoryHost())
+    found = submitted("executable=/bin/sleep\nencrypt_input_files=a\ndont_encrypt_output_files=b\nqueue", config=config)
+    assert [each.name for each in found.errors] == (["encrypt_input_files"] if refused else [])

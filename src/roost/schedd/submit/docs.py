@@ -32,7 +32,7 @@ arguments, args, arguments2 | Arguments, Args | In double quotes: words separate
 environment, env, environment2 | Environment | In double quotes `"A=1 B='two words'"`; without them `A=1;B=two words`.
 getenv | Environment | `true`, or names with `*` (and `!name` for exceptions) of your variables that the job inherits. `environment` counts more.
 universe | JobUniverse | `vanilla` (the default), `container`, `docker`; `local` or `scheduler`: the job runs beside the queue, on its machine, at once.
-container_image, docker_image | ContainerImage, DockerImage | The image the job runs in: a file that is taken along, a directory, or a name in a registry. It waits for a machine that can (`HasContainer`, `HasDocker`); none of Roost does.
+container_image, docker_image | ContainerImage, DockerImage | The image the job runs in: a file that is taken along, a directory, or a name in a registry. A job of the container universe waits for a machine with apptainer or singularity (`HasContainer`), one of the docker universe for `HasDocker`, which no machine of Roost has.
 """,
     "Files": """
 initialdir, initial_dir, iwd, job_iwd | Iwd | Where the job's paths start; default: where you submit.
@@ -49,7 +49,7 @@ transfer_input_files | TransferInput | Files and directories to take along, sepa
 transfer_output_files | TransferOutput | Files and directories to bring back; default: all new or changed files of the top directory; `""`: none.
 transfer_output_remaps | TransferOutputRemaps | `"name = path; other = path"`: where files are put that come back.
 preserve_relative_paths | PreserveRelativePaths | Whether files keep their directories on the machine.
-encrypt_input_files, encrypt_output_files, dont_encrypt_input_files, dont_encrypt_output_files | EncryptInputFiles, EncryptOutputFiles, DontEncryptInputFiles, DontEncryptOutputFiles | Which files are moved encrypted.
+encrypt_input_files, encrypt_output_files, dont_encrypt_input_files, dont_encrypt_output_files | EncryptInputFiles, EncryptOutputFiles, DontEncryptInputFiles, DontEncryptOutputFiles | Which files are moved encrypted. All files are where NATS_SERVERS has tls:// servers only, and none leaves the machine where it is not set; elsewhere the first two are refused. The others have no effect.
 max_transfer_input_mb | MaxTransferInputMB | A job with more input is put on hold.
 max_transfer_output_mb | MaxTransferOutputMB | A job with more output is put on hold.
 output_destination | OutputDestination | A URL below which output is put.

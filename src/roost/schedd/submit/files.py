@@ -154,8 +154,16 @@ def moving(job: Job) -> None:
         ("dont_encrypt_output_files", "DontEncryptOutputFiles"),
     ):
         text = job.text(command)
-        if text is not None:
-            job.put(attribute, ",".join(listed(text)))
+        if text is None:
+            continue
+        job.put(attribute, ",".join(listed(text)))
+        if job.defaults.clear_text and command.startswith("encrypt_"):
+            job.report(
+                SubmitCode.UNSUPPORTED,
+                f"{command}: the pool's messages, and the files in them, are not encrypted",
+                command,
+                remedy="Ask an administrator for tls:// in NATS_SERVERS, or remove the line.",
+            )
 
 
 def checkpoints(job: Job) -> None:

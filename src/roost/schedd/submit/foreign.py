@@ -12,7 +12,7 @@ _FALSE: Final = frozenset(("false", "f", "no", "n", "0"))
 #: Values that ask for nothing.
 _NOTHING: Final = _FALSE | {"", "undefined", "never", "none"}
 
-_CONTAINERS: Final = "no machine of a Roost pool runs containers"
+_CONTAINERS: Final = "containers run with apptainer or singularity as the machine has it set up"
 _CREDENTIALS: Final = "no credentials are sent to jobs"
 
 #: Command to the reason and what to do instead.

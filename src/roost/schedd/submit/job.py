@@ -45,6 +45,8 @@ class Defaults:
     append_rank: str = ""
     append_requirements: str = ""
     should_transfer: str = "IF_NEEDED"
+    #: Messages with files may leave this machine in clear text: a server of NATS_SERVERS is not one of tls://.
+    clear_text: bool = False
     #: The accounting group of jobs that say nice_user.
     nice_group: str = "nice-user"
     #: Names and expressions put into every ad (SUBMIT_ATTRS).

@@ -279,7 +279,7 @@ class _Reader:
 
     def _defaults(self, findings: Findings) -> Defaults:
         plain = Defaults(owner="", uid_domain="", filesystem_domain="", cwd="", now=0)
-        built_in = self._built_in()
+        built_in, servers = self._built_in(), self._knob("NATS_SERVERS").replace(",", " ").split()
         return Defaults(
             owner=self.context.owner,
             uid_domain=self.context.uid_domain,
@@ -297,6 +297,7 @@ class _Reader:
             append_rank=self._knob("APPEND_RANK"),
             append_requirements=self._knob("APPEND_REQUIREMENTS"),
             should_transfer=self._knob("SUBMIT_DEFAULT_SHOULD_TRANSFER_FILES", plain.should_transfer),
+            clear_text=any(not each.startswith(("tls://", "wss://")) for each in servers),
             nice_group=self._knob("NICE_USER_ACCOUNTING_GROUP_NAME", plain.nice_group),
             attributes=tuple(self._attributes()),
             inherited=dict(self.context.host.environment()),

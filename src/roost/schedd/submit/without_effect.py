@@ -19,8 +19,6 @@ COMMANDS: Final = {
         "Use `should_transfer_files = NO` where disks are shared.",
     ),
     "stream_error": ("output comes back when the job ends", _SHARE),
-    "encrypt_input_files": ("only the connection is encrypted, with tls:// in NATS_SERVERS", ""),
-    "encrypt_output_files": ("only the connection is encrypted, with tls:// in NATS_SERVERS", ""),
     "dont_encrypt_input_files": ("only the connection is encrypted, with tls:// in NATS_SERVERS", ""),
     "dont_encrypt_output_files": ("only the connection is encrypted, with tls:// in NATS_SERVERS", ""),
     "output_destination": ("output comes back to where you submit", "Copy it from there, or in the job."),

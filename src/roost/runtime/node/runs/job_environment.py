@@ -24,11 +24,13 @@ from roost.base.records import dataclass
 from roost.classad import ClassAd
 from roost.classad.forms import Form, format_ad
 from roost.classad.values import to_bytes
+from roost.config import Config
 from roost.model.command_line import arguments_of, environment_of
 from roost.model.queue_context import QueueContext
 from roost.runtime.files.deputy.hands import OWN, Hands
 from roost.runtime.files.input_files import STDERR, STDOUT, initial_directory, program_name, standard_input
 from roost.runtime.node.cell_program import SCRIPT_FILE, cell_program, is_cell_job, script_of
+from roost.runtime.node.runs.containers import in_container, wants_container
 from roost.runtime.processes.accounts import Account, own_account
 from roost.starter.queue_environment import cell_path
 
@@ -54,6 +56,8 @@ class JobPlace:
     account: Account | None = None
     #: Path of USER_JOB_WRAPPER.
     wrapper: Path | None = None
+    #: The machine's configuration; None for one that runs no containers.
+    config: Config | None = None
     #: STARTER_JOB_ENVIRONMENT, read.
     given: Mapping[str, str] | None = None
     #: What of the daemon's environment the job gets.
@@ -161,8 +165,8 @@ def job_program(job_ad: ClassAd, place: JobPlace) -> Program:
 
     Raises CommandLineError if the job's arguments or environment cannot be read, ValueError if it has no Cmd.
     """
-    command = job_ad.cell("cmd")
-    if not isinstance(command, str) or not command:
+    command, contained = job_ad.cell("cmd"), wants_container(job_ad)
+    if not isinstance(command, str) or not (command or contained):
         raise ValueError("the job's ad has no Cmd; a submit file says it as 'executable'")
     iwd = initial_directory(job_ad)
     instead: Path | None = None
@@ -173,14 +177,33 @@ def job_program(job_ad: ClassAd, place: JobPlace) -> Program:
     else:
         moved = program_name(job_ad) if place.moves_files else None
         path = place.sandbox / moved if moved is not None else iwd / command
+        if contained and moved is None:
+            # It is in the image, which finds it.
+            path = Path(command)
         # The program is told the name by which its user knows it.
-        arguments = (str(path), *_with_scratch(arguments_of(job_ad), place))
+        arguments = (str(path) if command else "", *_with_scratch(arguments_of(job_ad), place))
     source = instead or _input(job_ad, place, iwd)
     output, error = _outputs(job_ad, place, iwd)
+    directory = place.working_directory(job_ad)
+    if contained:
+        path, arguments = contained_program(job_ad, place, arguments)
     if place.wrapper is not None:
         path, arguments = place.wrapper, (str(place.wrapper), *arguments)
-    directory = place.working_directory(job_ad)
     return Program(path=path, arguments=arguments, directory=directory, stdin=source, stdout=output, stderr=error)
+
+
+def contained_program(job_ad: ClassAd, place: JobPlace, arguments: tuple[str, ...]) -> tuple[Path, tuple[str, ...]]:
+    """What runs a program in a job's image, and its arguments. Raises ValueError."""
+    assert place.config is not None
+    return in_container(
+        job_ad,
+        place.config,
+        arguments,
+        sandbox=place.sandbox,
+        directory=place.working_directory(job_ad),
+        gpus="CUDA_VISIBLE_DEVICES" in (place.units or {}),
+        moved=place.moves_files,
+    )
 
 
 def _with_scratch(texts: Iterable[str], place: JobPlace) -> Iterator[str]:

@@ -17,11 +17,13 @@ from roost.model.command_line import environment_from_submit
 from roost.model.starter import StarterHold
 from roost.runtime.cell_root import root_environment
 from roost.runtime.node.cell_program import SCRIPT_FILE, interaction_of, is_cell_job, method_environment, script_of
+from roost.runtime.node.runs.containers import wants_container
 from roost.runtime.node.runs.job_environment import (
     HOSTFILE,
     JobPlace,
     Program,
     account_environment,
+    contained_program,
     job_environment,
     job_program,
     lent_environment,
@@ -120,12 +122,21 @@ def shell_order(runner: Runner, asked: OpenShell, pids: Sequence[int]) -> SpawnO
     if not asked.words:
         shells = (found for each in asked.shells if (found := shutil.which(each, path=environment["PATH"])))
         shell = next(shells, _SHELL.as_posix())
+    line = ("-c", " ".join(asked.words)) if asked.words else ()
+    program, arguments = Path(shell), (shell.rpartition("/")[2], *line)
+    if wants_container(job_ad):
+        # The shells of the machine are not those of the image.
+        shell = _SHELL.as_posix()
+        try:
+            program, arguments = contained_program(job_ad, place, (shell, *line))
+        except ValueError as error:
+            raise BadJob(str(error)) from None
     told = {"_CONDOR_JOB_PIDS": " ".join(map(str, pids)), **({"TERM": asked.term} if asked.term else {})}
     return SpawnOrder(
         key=runner.run,
         record=runner.record,
-        program=Path(shell),
-        arguments=(shell.rpartition("/")[2], *(("-c", " ".join(asked.words)) if asked.words else ())),
+        program=program,
+        arguments=arguments,
         environment={**account_environment(account), **environment, "SHELL": shell, **told},
         directory=place.working_directory(job_ad),
         account=runner.account,
@@ -170,6 +181,7 @@ def job_place(runner: Runner, job_ad: ClassAd) -> tuple[ClassAd, JobPlace]:
         cpus=cpus if isinstance(cpus, int) else 1,
         moves_files=runner.moved,
         account=runner.account,
+        config=config,
         wrapper=Path(wrapper) if wrapper else None,
         given=given_environment(config),
         lent=lent_environment(config.get("JOB_INHERITS_STARTER_ENVIRONMENT", subsys="STARTER") or "", os.environ),
