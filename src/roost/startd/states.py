@@ -84,8 +84,3 @@ PAIRS: Final[tuple[Pair, ...]] = (
 
 #: Pairs in which a job's starter may be alive.
 WITH_STARTER: Final = frozenset((BUSY, SUSPENDED, RETIRING, CLEANING, VACATING, KILLING))
-
-#: Pairs that count as load of the machine's own.
-LOADED: Final = frozenset(
-    (BENCHMARKING, BUSY, RETIRING, VACATING, KILLING, BACKFILL_BUSY, BACKFILL_KILLING, DRAINED_RETIRING)
-)

@@ -52,7 +52,6 @@ _UNOPENED: Final = {
     "conf": "error reading configuration from file {}",
     "c": 'Complex attribute file "{}" is not correct',
 }
-_HOST_NAMES: Final = ("e", "conf")
 
 
 class Editing:

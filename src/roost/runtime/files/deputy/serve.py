@@ -19,9 +19,8 @@ if TYPE_CHECKING:
     from typing import Any
 
 HEAD = struct.Struct("!II")
-#: Size of the largest text, and of the most that is written at once, bytes.
+#: Size of the largest text, bytes.
 TEXT_BYTES_MAX = 64 * 1024 * 1024
-DATA_BYTES_MAX = 64 * 1024 * 1024
 
 
 def serve(channel_file: int, uid: int, gid: int, groups: list[int]) -> None:
