@@ -68,6 +68,10 @@ _POOL: Final = (
         "no program that was tried needs them",
     ),
     (
+        "`Schedd.query` refuses `IncludeJobsetAds`, and `jobset` in a description is warned about",
+        "the queue keeps no job sets; JobBatchName says which jobs belong together",
+    ),
+    (
         "`htcondor2.htchirp` can be imported, and refuses every call",
         "a job of Roost has no chirp connection",
     ),

@@ -254,6 +254,11 @@ def test_values_of_submit_are_those_that_the_bindings_take() -> None:
     assert (first["a"], first["b"], first["c"]) == ("x", "undefined", "/bin/true")
 
 
+def test_job_sets_are_refused(pool: Pool) -> None:
+    with pytest.raises(htcondor.HTCondorException, match="keeps no job sets"):
+        htcondor.Schedd().query(opts=htcondor.QueryOpt.IncludeJobsetAds)
+
+
 def test_what_is_left_out_says_what_to_use() -> None:
     with pytest.raises(AttributeError, match="has no LogReader: follow the file that JOB_QUEUE_LOG names"):
         htcondor1.LogReader  # noqa: B018

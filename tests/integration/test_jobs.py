@@ -38,6 +38,22 @@ queue 3
     assert ad["NumJobStarts"] == 1
 
 
+@pytest.mark.parametrize("moves", ["YES", "NO"])
+def test_the_scratch_directory_in_arguments_and_environment_is_the_job_s(shared: Pool, moves: str) -> None:
+    pool, name = shared, f"scratch-{moves}"
+    text = f"""
+arguments = $$(CondorScratchDir)/a.txt
+environment = "WHERE=$$(CondorScratchDir)"
+should_transfer_files = {moves}
+transfer_output_files = ""
+output = {name}
+"""
+    pool.wait(
+        pool.submit(text, 'echo made > "$1"; cat "$WHERE/a.txt"; test "$WHERE" = "$_CONDOR_SCRATCH_DIR" && echo same')
+    )
+    assert (pool.work / name).read_text() == "made\nsame\n"
+
+
 def test_wait_tells_how_jobs_ended(shared: Pool) -> None:
     failed = shared.submit("", "exit 7")
     shared.wait(failed, status=1)

@@ -100,6 +100,8 @@ class Schedd:
     ) -> list[ClassAd]:
         """The ads of jobs, or what `callback` makes of each."""
         opts = QueryOpt(opts)
+        if opts & QueryOpt.IncludeJobsetAds:
+            raise HTCondorException("Roost's queue keeps no job sets: ask for the jobs of a batch, by JobBatchName")
         names = tuple(str(each) for each in projection or ())
         with self._pool() as pool:
             owners = (pool.user,) if opts & QueryOpt.DefaultMyJobsOnly else ()
