@@ -16,7 +16,10 @@ from typing import Any, Final
 
 from roost.compat import classad1, classad2, dags, drmaa, htcondor1, htcondor2
 from roost.model.compatible import CONDOR_VERSION_NUMBER
+from tests.cli.gridengine.test_options import LISTED, options_of
 from tests.compat import programs, submit_programs
+from tests.transcripts.reading import names, read
+from tests.transcripts.replay import DIFFERENCES
 
 _CLIENTS: Final = Path(__file__).resolve().parents[1] / "clients"
 
@@ -39,6 +42,24 @@ Unmodified, from PyPI, each in an environment of its own, against a pool (`make 
 _GRID_ENGINE: Final = """
 With Grid Engine's commands, against a pool with a cell:
 
+"""
+
+_COMMANDS: Final = """
+## Grid Engine's commands
+
+Of the options that `-help` of Grid Engine 8.1.9 lists, each acts and has a test that types it, or is refused with
+the reason. Options that it lists and does not take itself are not counted.
+
+| command | options that act | refused |
+|---|---|---|
+"""
+
+_TRANSCRIPTS: Final = """
+What 8.1.9 printed in sessions on a cell of four hosts is compared command by command with what a pool of four hosts
+prints (`make gridengine-conformance`).
+
+| session | commands | print something else, on purpose |
+|---|---|---|
 """
 
 _MODULES: Final = """
@@ -140,9 +161,27 @@ DRMAA](../guides/drmaa.md). The module has these names of PyPI's package:
 """
 
 
+def _options() -> Iterator[str]:
+    """A line for each of Grid Engine's commands."""
+    for command, listed in LISTED.items():
+        options = options_of(command)
+        names = [name for name in listed["options"] if name != "help"]
+        refused = [f"`-{name}`" for name in names if options[name].refused]
+        yield f"| `{command}` | {len(names) - len(refused)} | {', '.join(refused)} |\n"
+
+
+def _sessions() -> Iterator[str]:
+    """A line for each transcript."""
+    for name in names():
+        commands, excused = read(name), DIFFERENCES.get(name, {})
+        reasons = "; ".join(f"{number}: {reason}" for number, reason in excused.items())
+        yield f"| {name} | {len(commands)} | {reasons} |\n"
+
+
 def page() -> str:
     """The page."""
-    parts = [_HEAD, *_programs("condor"), _GRID_ENGINE, *_programs("gridengine"), _MODULES]
+    parts = [_HEAD, *_programs("condor"), _GRID_ENGINE, *_programs("gridengine")]
+    parts += [_COMMANDS, *_options(), _TRANSCRIPTS, *_sessions(), _MODULES]
     for title, module in (("htcondor2", htcondor2), ("classad2", classad2), ("htcondor2.dags", dags)):
         parts += [f"\n### {title}\n\n", *_names(module)]
     for title, module, base in (("htcondor", htcondor1, htcondor2), ("classad", classad1, classad2)):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import getpass
+import os
+from pathlib import Path
 
 import pytest
 
@@ -65,7 +67,10 @@ def test_one_that_hangs_is_killed_and_its_values_are_forgotten(
                 tasks.append(asyncio.ensure_future(life))  # type: ignore[call-overload]
                 return tasks[-1]
 
-            sensors = LoadSensors(execute, lambda: nursery, spawn, user=getpass.getuser, changed=lambda: None)
+            admitted: list[Path] = []
+            sensors = LoadSensors(
+                execute, lambda: nursery, spawn, user=getpass.getuser, admit=admitted.append, changed=lambda: None
+            )
             assert sensors.ads == ()
             sensors.configure(f"1 NODE1 {path}")
             await eventually(lambda: any(LOADS in each.attributes for each in sensors.ads))
@@ -75,6 +80,15 @@ def test_one_that_hangs_is_killed_and_its_values_are_forgotten(
             await eventually(lambda: LOADS not in sensors.ads[0].attributes)
             await eventually(lambda: len(starts.read_text().split()) == 2)
             sensors.configure("")
+            assert admitted == []
+            if os.geteuid() == 0:
+                # Another account has to be let into the directory of the calls first.
+                others = LoadSensors(
+                    execute, lambda: nursery, spawn, user=lambda: "nobody", admit=admitted.append, changed=lambda: None
+                )
+                others.configure(f"1 NODE1 {path}")
+                await eventually(lambda: admitted[:1] == [execute])
+                others.configure("")
             assert sensors.ads == ()
             await asyncio.wait(tasks)
 

@@ -40,6 +40,9 @@ _REPLACED: Final = [
         # Where commands and files of the cell are.
         (r"/srv/roost/bin\b", "/usr/lib/gridengine"),
         (r"/srv/roost/sgehub/gridengine\b", "/var/lib/gridengine"),
+        # Jobs sleep longer here.
+        (r"sleep \$\(\(\d+ \* (\$\{1:-\d+\})\)\)", r"sleep \1"),
+        (r"\bSGE_JOB_SPOOL_DIR=\S+", "SGE_JOB_SPOOL_DIR=DIRECTORY"),
         (r"\[\d+:\d+\]:", "[USER:PID]:"),
     )
 ]
@@ -81,7 +84,7 @@ def _plain(line: str, ids: dict[str, str]) -> str:
     line = line.rstrip()
     for pattern, text in _REPLACED:
         line = pattern.sub(text, line)
-    line = re.sub(r"(?<![\d:])(\d+)(?![\d:])", lambda found: ids.get(found[1], found[1]), line)
+    line = re.sub(r"(?<![\d:])(\d+)(?!\d|:\d)", lambda found: ids.get(found[1], found[1]), line)
     return re.sub(r" +", " ", line).strip()
 
 

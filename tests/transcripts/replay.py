@@ -13,12 +13,14 @@ from pathlib import Path
 
 from tests.transcripts.comparing import Shown, loose, plain
 from tests.transcripts.reading import Command, names, numbers, read, steps
-from tests.transcripts.world import World, world
+from tests.transcripts.world import STRETCH, World, world
 
 #: How long the scheduler of the recording took after a submission, s; that of a pool needs less.
 PAUSE_S = 1.0
 #: How long a query is asked again while it does not show what was recorded, s.
-PATIENCE_S = 12.0
+PATIENCE_S = 4.0 + 6.0 * STRETCH
+#: The same of a query after which the command goes on, s, and what it sleeps: its jobs must not end meanwhile.
+SHORT_S = 3.0
 _WAIT = re.compile(r"sleep [\d.]+")
 _SLEEP = re.compile(r"\bsleep [\d.]+ *;? *")
 #: Programs that change nothing.
@@ -68,13 +70,18 @@ def _run(place: World, commands: Sequence[Command], before: Sequence[list[str]],
     How long a pool takes for what a command has begun depends on the machine; a recording has it done when it asks.
     """
     command = commands[len(before)]
+    text = command.text.replace("sleep \\${1:-60}", f"sleep \\$(({STRETCH} * \\${{1:-60}}))")
     upto = commands[: len(before) + 1]
     was = plain(upto, [_trimmed(list(each.output)) for each in upto])[-1]
     printed: list[str] = []
     status = 0
-    for at, piece in enumerate(split := pieces(command.text)):
+    for at, piece in enumerate(split := pieces(text)):
         is_last = at == len(split) - 1
-        until = time.monotonic() + (patience_s if _CHANGING.search(piece) else 0.0)
+        slept_s = sum(float(each) for each in re.findall(r"\bsleep ([\d.]+)", piece))
+        is_asked_again = patience_s and _CHANGING.search(piece)
+        until = time.monotonic() + (
+            0.0 if not is_asked_again else patience_s if is_last else SHORT_S + STRETCH * slept_s
+        )
         while True:
             more, status = place.run(command.host, command.user, piece)
             lines = [*printed, *more, *([f"[exit status {status}]"] if status and is_last else [])]
@@ -95,7 +102,7 @@ def _begins(was: Shown, now: Shown) -> bool:
 
 def pieces(text: str) -> list[str]:
     """A command as several, one after the other; those that ask for something are each by themselves."""
-    if re.search(r"<<|&|(^|; *)(cd|\w+=)", text):
+    if re.search(r"<<|&|\$\?|(^|; *)(cd|\w+=)", text):
         # What one piece leaves in the shell, another one needs.
         return [text]
     found: list[str] = []

@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import shlex
 import shutil
 import subprocess
@@ -30,6 +31,8 @@ USERS: Final = {"alice": 2001, "bob": 2002}
 #: Most that a command may take, s.
 PATIENCE_S: Final = 60.0
 DATA: Final = Path(__file__).parent
+#: How many times longer jobs sleep than in the recordings: there a command took 10 ms, here some 200.
+STRETCH: Final = 3
 CELL: Final = ROOT / "tests/gridengine/data/plain"
 _NET: Final = "10.99.0"
 _BASE: Final = "/srv/roost"
@@ -69,7 +72,7 @@ PERIODIC_EXPR_INTERVAL = 1
 RUNBENCHMARKS = False
 NUM_CPUS = 16
 MEMORY = 16384
-STARTER_SCRIPT_USERS = root
+STARTER_SCRIPT_USERS = root sgeadmin
 SCHEDD_JSV_USERS = sgeadmin
 ROOST_SENSORS_FILE = {base}/sensors.json
 """
@@ -179,7 +182,9 @@ class World:
             home = self.state / "home" / user
             for script in (DATA / "files/home").iterdir():
                 if user == "alice" or script.name == "sleep.sh":
-                    shutil.copy(script, home)
+                    text = script.read_text().replace("sleep ${1:-", f"sleep $(({STRETCH} * ${{1:-")
+                    (home / script.name).write_text(re.sub(r"(:-\d+)\}", r"\1}))", text))
+                    (home / script.name).chmod(0o755)
             for path in (home, *home.iterdir()):
                 os.chown(path, uid, uid)
 

@@ -28,7 +28,8 @@ _ALIKE: Final = {"qlogin": ("qrsh", "qsub"), "qsh": ("qrsh", "qsub"), "qrsh": ("
 _OPTION: Final = re.compile(r"-[A-Za-z@_]+")
 
 
-def _options(command: str) -> dict[str, Option]:
+def options_of(command: str) -> dict[str, Option]:
+    """The options of a command, by name."""
     module = import_module(f"roost.cli.gridengine.{COMMANDS[command]}")
     options = getattr(module, "OPTIONS_OF", {}).get(command) or module.OPTIONS
     return {option.name: option for option in options}
@@ -40,7 +41,7 @@ def test_all_commands_are_there() -> None:
 
 @pytest.mark.parametrize("command", LISTED)
 def test_every_option_is_known_and_says_what_it_does(command: str) -> None:
-    options = _options(command)
+    options = options_of(command)
     listed = set(LISTED[command]["options"]) - {"help"}
     assert listed <= set(options)
     assert set(LISTED[command].get("refused", ())).isdisjoint(options)
@@ -51,18 +52,18 @@ def test_every_option_is_known_and_says_what_it_does(command: str) -> None:
 @pytest.mark.parametrize("command", LISTED)
 def test_every_option_that_acts_has_a_test_that_types_it(command: str) -> None:
     typed = _typed(command).union(*(_typed(other) for other in _ALIKE.get(command, ())))
-    acting = {f"-{option.name}" for option in _options(command).values() if not option.refused}
+    acting = {f"-{option.name}" for option in options_of(command).values() if not option.refused}
     assert not acting - typed
 
 
 @pytest.mark.parametrize("command", LISTED)
-def test_help_lists_the_options(desk: Desk, command: str) -> None:
+def test_help_lists_theoptions_of(desk: Desk, command: str) -> None:
     shown = set(re.findall(r"^   \[-([^] ]+)", desk(command, "-help").out, re.MULTILINE))
-    assert shown == set(_options(command))
+    assert shown == set(options_of(command))
 
 
 def test_options_that_cannot_act_are_refused_with_the_reason(desk: Desk) -> None:
-    refused = [(command, option) for command in LISTED for option in _options(command).values() if option.refused]
+    refused = [(command, option) for command in LISTED for option in options_of(command).values() if option.refused]
     assert len(refused) > 5
     for command, option in refused:
         done = desk(command, f"-{option.name}", *["x"] * len(option.takes.split()), status=None)

@@ -153,6 +153,7 @@ class NodeDaemon:
             self._cron_around().nursery,
             self.spawn,
             user=lambda: self.config.get("STARTD_LOAD_SENSOR_USER", subsys="STARTD") or "",
+            admit=self.context.home.let_others_to,
             changed=lambda: self._cron_changed(True),
         )
         #: Programs have said that the pool is to hear of their output at once.

@@ -85,11 +85,15 @@ class LoadSensors:
         nursery: Callable[[], Nursery],
         spawn: Callable[[Coroutine[Any, Any, Any]], asyncio.Task[Any]],
         user: Callable[[], str],
+        admit: Callable[[Path], None],
         changed: Callable[[], None],
     ) -> None:
-        """`user` is STARTD_LOAD_SENSOR_USER; `changed` is called when there are other values."""
+        """`user` is STARTD_LOAD_SENSOR_USER; `admit` lets other accounts into a directory.
+
+        `changed` is called when there are other values.
+        """
         self._execute, self._nursery, self._spawn = execute, nursery, spawn
-        self._user, self._changed = user, changed
+        self._user, self._admit, self._changed = user, admit, changed
         #: What was ordered, as the ads of slots show it: interval, host and programs.
         self._order = ""
         self._host, self._interval_s = "", 40.0
@@ -152,6 +156,8 @@ class LoadSensors:
     async def _run(self, path: str) -> None:
         """Run a sensor until it ends, hangs, or is another file."""
         text, account = SensorText(path), self._account()
+        if account is not None:
+            self._admit(self._execute)
         self._calls += 1
         feeds: list[int] = []
 
