@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from roost.cli.terminal import CommandError, Exit, complain, say
+from roost.runtime.files.whole_files import write_whole
 from roost.runtime.home import Home, HomeError
 from roost.runtime.processes.shepherd.processes import boot_id, is_alive, look
 
@@ -66,10 +67,14 @@ def _warn(home: Home, warning: str) -> None:
             complain(f"warning: {text}")
 
 
-def run_foreground(home: Home, roots: tuple[str, ...] | None, ready: Callable[[str], None]) -> int:
+def run_foreground(
+    home: Home, roots: tuple[str, ...] | None, ready: Callable[[str], None], *, detached: bool = False
+) -> int:
     """Run the pool until it is told to end. Raises CommandError.
 
-    `ready` is called once the daemons work, with "", or with what they wait for.
+    `ready` is called once the daemons work, with "", or with what they wait for. A process that is not `detached`
+    belongs to what has started it, such as a service: it says so in the file `foreground`, and begins anew in place
+    when it ends and the file `again` is there.
     """
     from roost.config import ConfigError
     from roost.runtime.bus.server import ServerFailed
@@ -94,8 +99,11 @@ def run_foreground(home: Home, roots: tuple[str, ...] | None, ready: Callable[[s
 
     def told(warning: str) -> None:
         ready(warning)
+        if not detached:
+            write_whole(foreground_of(home), f"{os.getpid()}\n")
         sys.stdout.flush()
 
+    again_of(home).unlink(missing_ok=True)
     try:
         status = master.run(told)
     except (HomeError, ServerFailed, DaemonRefused, ConfigError) as error:
@@ -103,8 +111,22 @@ def run_foreground(home: Home, roots: tuple[str, ...] | None, ready: Callable[[s
     except OSError as error:
         where = error.filename or home.path
         raise CommandError(f"{where}: {error.strerror}; fix that, or name another directory with --home") from None
+    foreground_of(home).unlink(missing_ok=True)
     tell(f"pool in {home.path} is down")
+    if not detached and again_of(home).exists():
+        again_of(home).unlink()
+        os.execv(sys.executable, sys.orig_argv)
     return status
+
+
+def foreground_of(home: Home) -> Path:
+    """The file that has the number of a master that runs in the foreground."""
+    return home.run / "foreground"
+
+
+def again_of(home: Home) -> Path:
+    """The file that asks such a master to begin anew when it ends."""
+    return home.run / "again"
 
 
 def _told(home: Home, *, as_json: bool) -> int:
@@ -135,7 +157,7 @@ def start_detached(home: Home, roots: tuple[str, ...] | None) -> str:
                 os.write(writer, b"1" + warning.encode())
                 os.close(writer)
 
-            status = run_foreground(home, roots, ready)
+            status = run_foreground(home, roots, ready, detached=True)
         except CommandError as error:
             os.write(writer, str(error).encode())
         except Exception as error:

@@ -1,11 +1,18 @@
 """The ads by which daemons are known to the pool: a queue's own, and that of the master of a machine.
 
 They are told when what they say changes, and from time to time, since the pool forgets what it does not hear of.
+
+Their addresses have the form of HTCondor's: IP address and port, which are the message server's, for daemons listen
+nowhere, and behind them the name and the kind of the daemon, by which programs tell daemons apart.
 """
 
 from __future__ import annotations
 
 import os
+import socket
+import time
+from collections.abc import Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
 from roost.model.compatible import CONDOR_VERSION
@@ -18,7 +25,40 @@ if TYPE_CHECKING:
 REFRESH_S: Final = 300.0
 
 
-def scheduler_ad(name: str, queue: Queue, *, started_at: float) -> dict[str, Any]:
+def daemon_address(urls: Sequence[str], name: str, daemon: str) -> str:
+    """The address of a daemon of a kind, such as "schedd", whose message servers have these URLs."""
+    host, _, port = (urls[0] if urls else "").rpartition("//")[2].rpartition("@")[2].rpartition(":")
+    place = _ip(host.strip("[]"))
+    shown = f"[{place}]" if ":" in place else place
+    plain = place.replace(":", "-")
+    return f"<{shown}:{port or 0}?addrs={plain}-{port or 0}&alias={name.rpartition('@')[2]}&sock={daemon}>"
+
+
+@lru_cache(maxsize=64)
+def _ip(host: str) -> str:
+    """The IP address of a host; the loopback address where its name is not known."""
+    try:
+        return str(socket.getaddrinfo(host or "localhost", None, type=socket.SOCK_STREAM)[0][4][0])
+    except OSError:
+        return "127.0.0.1"
+
+
+class DutyCycle:
+    """Which part of the time a process has been at work since it was last asked."""
+
+    def __init__(self) -> None:
+        self._worked_s, self._at_s = time.process_time(), time.monotonic()
+
+    def read(self) -> dict[str, float]:
+        """The attribute that tells it, from 0 to 1."""
+        worked_s, at_s = time.process_time(), time.monotonic()
+        past_s = at_s - self._at_s
+        part = (worked_s - self._worked_s) / past_s if past_s > 0 else 0.0
+        self._worked_s, self._at_s = worked_s, at_s
+        return {"RecentDaemonCoreDutyCycle": round(min(1.0, max(0.0, part)), 6)}
+
+
+def scheduler_ad(name: str, queue: Queue, *, address: str, started_at: float) -> dict[str, Any]:
     """The ad of a queue."""
     clusters = queue.book.clusters.values()
 
@@ -29,8 +69,8 @@ def scheduler_ad(name: str, queue: Queue, *, started_at: float) -> dict[str, Any
         "MyType": "Scheduler",
         "Name": name,
         "Machine": name,
-        "MyAddress": f"<{name}>",
-        "ScheddIpAddr": f"<{name}>",
+        "MyAddress": address,
+        "ScheddIpAddr": address,
         "CondorVersion": CONDOR_VERSION,
         "DaemonStartTime": int(started_at),
         "TotalIdleJobs": count(JobStatus.IDLE),
@@ -47,24 +87,24 @@ def scheduler_ad(name: str, queue: Queue, *, started_at: float) -> dict[str, Any
     }
 
 
-def master_ad(name: str, *, started_at: float) -> dict[str, Any]:
+def master_ad(name: str, *, address: str, started_at: float) -> dict[str, Any]:
     """The ad of the master of a machine."""
     return {
         "MyType": "DaemonMaster",
         "Name": name,
         "Machine": name,
-        "MyAddress": f"<{name}>",
+        "MyAddress": address,
         "CondorVersion": CONDOR_VERSION,
         "DaemonStartTime": int(started_at),
         "MasterPid": os.getppid(),
     }
 
 
-def central_identity(name: str, *, started_at: float) -> dict[str, Any]:
+def central_identity(name: str, *, address: str, started_at: float) -> dict[str, Any]:
     """What the ads of the collector and of the matchmaker, ``central@HOST``, say beside their figures."""
     return {
         "Machine": name.rpartition("@")[2],
-        "MyAddress": f"<{name}>",
+        "MyAddress": address,
         "CondorVersion": CONDOR_VERSION,
         "DaemonStartTime": int(started_at),
     }

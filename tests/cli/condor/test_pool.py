@@ -284,6 +284,56 @@ def test_the_daemons_are_told_to_read_end_and_begin(desk: Desk) -> None:
     assert desk("condor_q", "-af", "ClusterId") == Done(0, "", "")
 
 
+def test_a_master_in_the_foreground_starts_again_in_place_and_is_whole_at_once(tmp_path: Path) -> None:
+    (tmp_path / "roost.config").write_text("use ROLE : Personal\nNUM_CPUS = 1\n")
+    environment = {**os.environ, "ROOST_HOME": str(tmp_path)}
+
+    def command(name: str, *words: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-m", "roost.cli.condor", name, *words], env=environment, text=True, capture_output=True,
+            timeout=60, check=False,
+        )  # fmt: skip
+
+    def daemons() -> list[str]:
+        return [(tmp_path / "run" / f"{role}.pid").read_text().strip() for role in ("central", "schedd", "node")]
+
+    master = subprocess.Popen(
+        [sys.executable, "-m", "roost.cli.condor", "condor_master", "-f"], env=environment,
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+    )  # fmt: skip
+    try:
+        eventually(lambda: (tmp_path / "run" / "foreground").exists(), "a pool")
+        for kind in ("-collector", "-negotiator"):
+            assert command("condor_status", kind, "-af", "Machine").stdout == f"{HOST}\n", kind
+        quick = dict(line.split(" = ") for line in command("condor_who", "-quick").stdout.splitlines())
+        addresses = {name: quick[f"{name}_Addr"].strip('"') for name in ("MASTER", "SCHEDD", "STARTD", "COLLECTOR")}
+        assert len(set(addresses.values())) == 4
+        for name, address in addresses.items():
+            form = rf"<127\.0\.0\.1:(\d+)\?addrs=127\.0\.0\.1-\1&alias={re.escape(HOST)}&sock={name.lower()}>"
+            assert re.fullmatch(form, address), address
+        for kind, name in (("-schedd", "SCHEDD"), ("-master", "MASTER"), ("-collector", "COLLECTOR")):
+            eventually(
+                lambda kind=kind, name=name: command(
+                    "condor_status", kind, "-af", "MyAddress"
+                ).stdout.strip() == addresses[name], f"the address of {name}",
+            )  # fmt: skip
+        duty = command("condor_status", "-schedd", "-af", "RecentDaemonCoreDutyCycle").stdout
+        assert 0 <= float(duty) <= 1
+        before = daemons()
+        done = command("condor_restart")
+        assert (done.returncode, done.stdout) == (0, 'Sent "Restart" command to local master\n'), done
+        assert master.poll() is None
+        contact = json.loads((tmp_path / "run" / "contact.json").read_text())
+        assert contact["pid"] == master.pid
+        assert not set(daemons()) & set(before)
+        assert command("condor_q", "-af", "ClusterId").returncode == 0
+        assert command("condor_off", "-fast").returncode == 0
+        assert master.wait(timeout=60) == 0
+    finally:
+        master.kill()
+        master.wait()
+
+
 def test_every_command_says_what_it_takes(tmp_path: Path) -> None:
     from roost.cli.condor.names import COMMANDS
 

@@ -7,6 +7,7 @@ of them where that does no harm (reconfig), and is refused where it would (off, 
 from __future__ import annotations
 
 import sys
+import time
 from pathlib import Path
 from typing import Final
 
@@ -42,6 +43,8 @@ OPTIONS: Final = (
     Option("t", "accepted, without effect"),
     Option("pidfile", "condor_master: write its process id there", takes="FILE", least=3),
 )
+#: Time between two looks at a master that starts again, s.
+_PAUSE_S: Final = 0.05
 #: What the words call each command.
 _CALLED: Final = {
     "condor_reconfig": "Reconfig", "condor_restart": "Restart", "condor_off": "Kill-All-Daemons",
@@ -97,8 +100,7 @@ def run(name: str, arguments: list[str]) -> int:
             case "condor_on":
                 _start(home)
             case "condor_restart":
-                _stop(home, "fast" if "fast" in order.flags else "leave")
-                _start(home)
+                _restart(home, "fast" if "fast" in order.flags else "leave")
     except CommandError as error:
         raise ToolError(f"ERROR: Can't connect to local master\n{error}") from None
     sys.stdout.write(f'Sent "{_CALLED[name]}" command to {_who(order)}\n')
@@ -142,6 +144,30 @@ def _stop(home: Home, how: str) -> None:
     except HomeError as error:
         raise CommandError(str(error)) from None
     stop(home, how)
+
+
+def _restart(home: Home, how: str) -> None:
+    """Start the daemons again; a master in the foreground does so itself, and stays the process that it is."""
+    from roost.cli.up import SIGNALS, again_of, alive, foreground_of, master_runs, signal_master
+
+    try:
+        contact = home.contact()
+        pid = int(foreground_of(home).read_text())
+    except (HomeError, OSError, ValueError):
+        contact, pid = {}, 0
+    if not pid or contact.get("pid") != pid or not master_runs(contact):
+        _stop(home, how)
+        _start(home)
+        return
+    signal_master(home, pid, 0)
+    again_of(home).touch()
+    # It is there again when the daemons work.
+    foreground_of(home).unlink()
+    signal_master(home, pid, SIGNALS[how])
+    while not foreground_of(home).exists():
+        if not alive(pid):
+            raise CommandError(f"the master has ended and does not start again: see {home.log / 'master.log'}")
+        time.sleep(_PAUSE_S)
 
 
 def _start(home: Home) -> None:

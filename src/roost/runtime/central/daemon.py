@@ -38,7 +38,7 @@ from roost.runtime.central.bookings import Bookings
 from roost.runtime.central.cell import PoolCell
 from roost.runtime.central.defragmenter import Defragmenter
 from roost.runtime.central.matchmaker import Matchmaker
-from roost.runtime.daemon_ads import central_identity
+from roost.runtime.daemon_ads import DutyCycle, central_identity, daemon_address
 from roost.runtime.deciding import Deciding, in_slices
 from roost.runtime.keep_going import keep_going
 from roost.runtime.role import ConfigurationRefused, Ending, RoleContext, must_go_on, superusers
@@ -115,6 +115,7 @@ class CentralDaemon:
         self._shown_cycles = -1
         self._shown_at = 0.0
         self._started_at = context.clock.now()
+        self._duty = DutyCycle()
         record = context.home.run / "defrag.json"
         wanted = is_wanted(config)
         self.defragmenter = Defragmenter(bus, self.table, config, context.name, record, self.clock) if wanted else None
@@ -129,6 +130,8 @@ class CentralDaemon:
         await self.bus.listen(self.subjects.audit("*"), self._on_audit)
         await self.bus.listen(f"{self.subjects.prefix}.central.ask.*", self.lanes.take)
         self.bus.on_reconnect = self._came_back
+        # A program that asks as soon as the pool is up finds the collector and the matchmaker.
+        self._show(self.clock.now())
         await self._hello()
         must_go_on(self.spawn(self._cycles(), "matchmaking"))
         # A collector that answers is what shows why something fails, so neither takes it along.
@@ -366,10 +369,13 @@ class CentralDaemon:
                 self._show(now)
 
     def _show(self, now: float) -> None:
-        name = self.context.name
+        name, duty = self.context.name, self._duty.read()
         for ad in (*self.matchmaker.ads(self.last, name, self.cycles, self.last_s), self.table.ad(name)):
             if ad["Name"] == name:
-                for attribute, value in central_identity(name, started_at=self._started_at).items():
+                daemon = "collector" if ad["MyType"] == "Collector" else "negotiator"
+                address = daemon_address(self.context.bus.urls, name, daemon)
+                about = central_identity(name, address=address, started_at=self._started_at) | duty
+                for attribute, value in about.items():
                     ad[attribute] = value
             self.table.put(ad, sender=name, now=now)
 

@@ -38,7 +38,7 @@ from roost.runtime.bus.client import Carrier
 from roost.runtime.bus.lanes import Lanes
 from roost.runtime.causes import present_request
 from roost.runtime.cell_root import let_users_to, write_root
-from roost.runtime.daemon_ads import REFRESH_S, master_ad
+from roost.runtime.daemon_ads import REFRESH_S, DutyCycle, daemon_address, master_ad
 from roost.runtime.files.deputies import Deputies
 from roost.runtime.node.answers import NodeAnswers
 from roost.runtime.node.backfill import BackfillClient, ClientAround
@@ -106,6 +106,7 @@ class NodeDaemon:
         self.bus = bus
         self.subjects = bus.subjects
         self.started_at = self.clock.now()
+        self._duty = DutyCycle()
         self.scratch = Scratch(self.execute_directories(config), context.home)
         self.sensors = self._sensors(config)
         self._inventories = Inventories()
@@ -223,7 +224,7 @@ class NodeDaemon:
             identity = host_identity(
                 config,
                 machine=self.name,
-                address=f"<{self.name}>",
+                address=self._address("startd"),
                 started_at=self.started_at,
                 platform=self.platform(config),
             )
@@ -560,8 +561,17 @@ class NodeDaemon:
     async def _tell_master(self) -> None:
         """The master has no connection of its own, and is there as long as this machine is."""
         while True:
-            self.outbox.to_pool(m.DaemonAds(ads=[master_ad(self.name, started_at=self.started_at)]))
+            self.outbox.to_pool(m.DaemonAds(ads=[self._master_ad()]))
             await asyncio.sleep(REFRESH_S)
+
+    def _master_ad(self) -> dict[str, Any]:
+        return {
+            **master_ad(self.name, address=self._address("master"), started_at=self.started_at),
+            **self._duty.read(),
+        }
+
+    def _address(self, daemon: str) -> str:
+        return daemon_address(self.context.bus.urls, self.name, daemon)
 
     async def _tidy(self) -> None:
         while True:
@@ -602,7 +612,7 @@ class NodeDaemon:
     def _on_central(self, message: Message, sender: str, reply: str) -> None:
         match message:
             case m.Hello():
-                self.outbox.to_pool(m.DaemonAds(ads=[master_ad(self.name, started_at=self.started_at)]))
+                self.outbox.to_pool(m.DaemonAds(ads=[self._master_ad()]))
                 self.ads.all_anew()
             case m.AuditKept(kept=kept):
                 self.audit.kept(kept.get(f"{self.context.role} {self.name}", 0))

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 import msgspec
 
 from roost.model.causes import submission_of
-from roost.runtime.daemon_ads import REFRESH_S, scheduler_ad
+from roost.runtime.daemon_ads import REFRESH_S, DutyCycle, daemon_address, scheduler_ad
 from roost.schedd.effects import OfferJobs
 from roost.wire import messages as m
 from roost.wire.ads import ad_data
@@ -114,6 +114,7 @@ class Demands:
         self._told_ads: dict[str, dict[str, Any]] = {}
         #: The queue's own ad as it was published last, empty before the first time; when it was made, and published.
         self._own_ad: dict[str, Any] = {}
+        self._duty = DutyCycle()
         self._own_ad_at = self._own_ad_told_at = 0.0
         #: Number of the last word to the matchmaker, and of the last that was heard from it.
         self._serial = 0
@@ -234,12 +235,16 @@ class Demands:
         if self._own_ad and now - self._own_ad_at < OWN_AD_GAP_S:
             return
         self._own_ad_at = now
-        own = scheduler_ad(self._daemon.context.name, self._daemon.queue, started_at=self._daemon.started_at)
+        context = self._daemon.context
+        address = daemon_address(context.bus.urls, context.name, "schedd")
+        own = scheduler_ad(context.name, self._daemon.queue, address=address, started_at=self._daemon.started_at)
         self._daemon.cron.ad = own
         own = self._daemon.cron.attributes() | own
         if own != self._own_ad or now - self._own_ad_told_at > REFRESH_S:
             self._own_ad, self._own_ad_told_at = own, now
-            await self._daemon.bus.send(self._daemon.subjects.ads(self._daemon.context.name), m.DaemonAds(ads=[own]))
+            await self._daemon.bus.send(
+                self._daemon.subjects.ads(self._daemon.context.name), m.DaemonAds(ads=[own | self._duty.read()])
+            )
 
     def _wanted(self, offered: dict[str, list[IdleGroup]], told: set[int]) -> dict[str, list[m.Request]]:
         """The requests of all submitters that find room in a word; the autoclusters that they are of are `told`.
