@@ -1,9 +1,6 @@
 """The ads by which daemons are known to the pool: a queue's own, and that of the master of a machine.
 
 They are told when what they say changes, and from time to time, since the pool forgets what it does not hear of.
-
-Their addresses have the form of HTCondor's: IP address and port, which are the message server's, for daemons listen
-nowhere, and behind them the name and the kind of the daemon, by which programs tell daemons apart.
 """
 
 from __future__ import annotations
@@ -25,13 +22,11 @@ if TYPE_CHECKING:
 REFRESH_S: Final = 300.0
 
 
-def daemon_address(urls: Sequence[str], name: str, daemon: str) -> str:
-    """The address of a daemon of a kind, such as "schedd", whose message servers have these URLs."""
+def place_of(urls: Sequence[str]) -> str:
+    """IP address and port of the message server that these URLs name first."""
     host, _, port = (urls[0] if urls else "").rpartition("//")[2].rpartition("@")[2].rpartition(":")
-    place = _ip(host.strip("[]"))
-    shown = f"[{place}]" if ":" in place else place
-    plain = place.replace(":", "-")
-    return f"<{shown}:{port or 0}?addrs={plain}-{port or 0}&alias={name.rpartition('@')[2]}&sock={daemon}>"
+    found = _ip(host.strip("[]"))
+    return f"[{found}]:{port or 0}" if ":" in found else f"{found}:{port or 0}"
 
 
 @lru_cache(maxsize=64)

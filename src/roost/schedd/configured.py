@@ -21,8 +21,12 @@ _SUBSYSTEM = "SCHEDD"
 _SUPERUSERS = "root, roost"
 
 
-def queue_settings(config: Config, *, name: str, local_node: str = "", zone: tzinfo = UTC) -> QueueSettings:
+def queue_settings(
+    config: Config, *, name: str, place: str = "", local_node: str = "", zone: tzinfo = UTC
+) -> QueueSettings:
     """The settings of the queue of that name; `local_node` runs the jobs beside it, crontabs are those of `zone`.
+
+    `place` is the IP address and port of the message server.
 
     Raises ConfigError.
     """
@@ -33,6 +37,7 @@ def queue_settings(config: Config, *, name: str, local_node: str = "", zone: tzi
     superusers = config.get("QUEUE_SUPER_USERS", subsys=_SUBSYSTEM) or _SUPERUSERS
     return QueueSettings(
         name=name,
+        place=place,
         uid_domain=config.get("UID_DOMAIN") or name,
         alive_interval_s=config.get_float("ALIVE_INTERVAL", 300.0, subsys=_SUBSYSTEM),
         alives_missed_max=config.get_int("MAX_CLAIM_ALIVES_MISSED", 6, subsys=_SUBSYSTEM),

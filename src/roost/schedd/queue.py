@@ -169,7 +169,7 @@ class Queue:
     def step(self, event: Event, now: float) -> Step:
         """What `event`, at `now` (epoch s), leads to."""
         settings = self.claim_table.settings
-        work = Work(self.book, now, settings.in_force, settings.zone, settings.user_maps)
+        work = Work(self.book, now, settings.in_force, settings.zone, settings.user_maps, settings.place)
         work.request = getattr(event, "request", "")
         self._handle(work, event)
         if work.gone:

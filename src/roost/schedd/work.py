@@ -15,6 +15,7 @@ from roost.base.structs import replaced
 from roost.classad import UNDEFINED, ClassAd
 from roost.classad.ad import key_of
 from roost.classad.world import FixedWorld, World
+from roost.model.addresses import daemon_address
 from roost.model.audit import NOTHING_KNOWN, AuditRecord, InForce
 from roost.model.causes import submission_of
 from roost.model.identifiers import public_of
@@ -60,8 +61,8 @@ class Work:
     """A step in progress."""
 
     __slots__ = (
-        "_dirty", "_in_force", "_left", "_logs", "_offer", "_offer_later", "_rulings", "_told", "_world", "begun",
-        "book", "changes", "dropped", "effects", "gone", "left", "now", "request", "transitions", "unplanned",
+        "_dirty", "_in_force", "_left", "_logs", "_offer", "_offer_later", "_place", "_rulings", "_told", "_world",
+        "begun", "book", "changes", "dropped", "effects", "gone", "left", "now", "request", "transitions", "unplanned",
         "user_maps", "zone",
     )  # fmt: skip
 
@@ -72,8 +73,10 @@ class Work:
         in_force: InForce = NOTHING_KNOWN,
         zone: tzinfo = UTC,
         user_maps: Mapping[str, Mapping[str, str]] = NO_MAPS,
+        place: str = "",
     ) -> None:
         self.book = book
+        self._place = place
         self.now = now
         self.changes: list[Change] = []
         self.effects: list[Effect] = []
@@ -266,7 +269,9 @@ class Work:
         ad, held = cluster.submitted_ad(proc), held_at_submit(cluster.ad)
         ad.put("JobStatus", int(JobStatus.HELD if held else JobStatus.IDLE))
         name = cluster.ad.cell("globaljobid")
-        self._log(ad, cluster.owner, cluster.number, proc, log.Submit.of(ad, f"<{name}>"))
+        self._log(
+            ad, cluster.owner, cluster.number, proc, log.Submit.of(ad, daemon_address(self._place, str(name), "schedd"))
+        )
         if held:
             self._log(ad, cluster.owner, cluster.number, proc, log.JobHeld.of(ad))
 

@@ -44,12 +44,12 @@ def options_of(name: str, module: ModuleType) -> Sequence[Option]:
 
 
 def _run(name: str, arguments: list[str]) -> int:
-    if any(each in ("-version", "--version") for each in arguments):
+    if name != "htcondor" and any(each in ("-version", "--version") for each in arguments):
         from roost.cli.condor import version
 
         return version.run(name, [])
     module = import_module(f"roost.cli.condor.{COMMANDS[name]}")
-    if any(each in ("-help", "--help", "-h") for each in arguments):
+    if name != "htcondor" and any(each in ("-help", "--help", "-h") for each in arguments):
         from roost.cli.condor.options import usage
 
         sys.stdout.write(usage(name, options_of(name, module)))

@@ -42,5 +42,6 @@ COMMANDS: Final = {
     "condor_qsub": "qsub",
     "condor_run": "run_command",
     "classad_eval": "classad_eval",
+    "htcondor": "noun_verb",
     "condor_version": "version",
 }

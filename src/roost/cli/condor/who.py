@@ -13,7 +13,8 @@ from roost.cli.condor.printing.chosen import OUTPUT_OPTIONS, Output
 from roost.cli.condor.printing.renderers import duration
 from roost.cli.condor.printing.rows import Row
 from roost.cli.pool import Pool
-from roost.runtime.daemon_ads import daemon_address
+from roost.model.addresses import daemon_address
+from roost.runtime.daemon_ads import place_of
 from roost.runtime.home import Home, HomeError
 from roost.wire.requests.machine import Ads
 
@@ -88,7 +89,7 @@ def _state(home: Home) -> dict[str, Any]:
         ad[name] = "Alive" if living else "Dead"
         ad[f"{name}_PID"] = pid
         ad[f"{name}_State"] = "Ready" if living else "Dead"
-        ad[f"{name}_Addr"] = daemon_address(contact["urls"], str(contact["node"]), name.lower())
+        ad[f"{name}_Addr"] = daemon_address(place_of(contact["urls"]), str(contact["node"]), name.lower())
     ad["IsReady"] = all(value == "Alive" for key, value in ad.items() if "_" not in key)
     return dict(sorted(ad.items()))
 

@@ -23,6 +23,7 @@ from roost.collector.table import LIFETIME_S, SLOT, AdTable
 from roost.config import Config, ConfigError
 from roost.config.access import access
 from roost.defrag.policy import is_wanted
+from roost.model.addresses import daemon_address
 from roost.model.causes import CauseIds
 from roost.model.digests import digest
 from roost.negotiator.accounts import CHARGED_EVERY_S
@@ -38,7 +39,7 @@ from roost.runtime.central.bookings import Bookings
 from roost.runtime.central.cell import PoolCell
 from roost.runtime.central.defragmenter import Defragmenter
 from roost.runtime.central.matchmaker import Matchmaker
-from roost.runtime.daemon_ads import DutyCycle, central_identity, daemon_address
+from roost.runtime.daemon_ads import DutyCycle, central_identity, place_of
 from roost.runtime.deciding import Deciding, in_slices
 from roost.runtime.keep_going import keep_going
 from roost.runtime.role import ConfigurationRefused, Ending, RoleContext, must_go_on, superusers
@@ -373,7 +374,7 @@ class CentralDaemon:
         for ad in (*self.matchmaker.ads(self.last, name, self.cycles, self.last_s), self.table.ad(name)):
             if ad["Name"] == name:
                 daemon = "collector" if ad["MyType"] == "Collector" else "negotiator"
-                address = daemon_address(self.context.bus.urls, name, daemon)
+                address = daemon_address(place_of(self.context.bus.urls), name, daemon)
                 about = central_identity(name, address=address, started_at=self._started_at) | duty
                 for attribute, value in about.items():
                     ad[attribute] = value

@@ -22,6 +22,7 @@ from roost.classad import ClassAd
 from roost.config import Config, ConfigError
 from roost.config.in_force import configuration_record
 from roost.model import events as ev
+from roost.model.addresses import daemon_address
 from roost.model.audit import AuditRecord
 from roost.model.causes import CauseIds, submission_of
 from roost.model.events import ShutdownKind
@@ -38,7 +39,7 @@ from roost.runtime.bus.client import Carrier
 from roost.runtime.bus.lanes import Lanes
 from roost.runtime.causes import present_request
 from roost.runtime.cell_root import let_users_to, write_root
-from roost.runtime.daemon_ads import REFRESH_S, DutyCycle, daemon_address, master_ad
+from roost.runtime.daemon_ads import REFRESH_S, DutyCycle, master_ad, place_of
 from roost.runtime.files.deputies import Deputies
 from roost.runtime.node.answers import NodeAnswers
 from roost.runtime.node.backfill import BackfillClient, ClientAround
@@ -571,7 +572,7 @@ class NodeDaemon:
         }
 
     def _address(self, daemon: str) -> str:
-        return daemon_address(self.context.bus.urls, self.name, daemon)
+        return daemon_address(place_of(self.context.bus.urls), self.name, daemon)
 
     async def _tidy(self) -> None:
         while True:

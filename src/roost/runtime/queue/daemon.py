@@ -30,6 +30,7 @@ from roost.runtime.audit_sender import AuditSender
 from roost.runtime.bus.budget import time_max_of
 from roost.runtime.bus.client import Bus, internal_error
 from roost.runtime.bus.lanes import Lanes
+from roost.runtime.daemon_ads import place_of
 from roost.runtime.database_guard import Damaged, StoreError
 from roost.runtime.files.deputies import Deputies
 from roost.runtime.progress import Progress
@@ -124,7 +125,8 @@ class ScheddDaemon:
     def _settings(self, config: Config) -> QueueSettings:
         try:
             name = self.context.name
-            found = queue_settings(config, name=name, local_node=local_name(name), zone=self.clock.zone())
+            place = place_of(self.context.bus.urls)
+            found = queue_settings(config, name=name, place=place, local_node=local_name(name), zone=self.clock.zone())
             found = replace(found, superusers=superusers(config))
             self.lists = access(config, "SCHEDD")
             self.unit_suffixes = config.get_bool("QACCT_UNIT_SUFFIXES")

@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import msgspec
 
+from roost.model.addresses import daemon_address
 from roost.model.causes import submission_of
-from roost.runtime.daemon_ads import REFRESH_S, DutyCycle, daemon_address, scheduler_ad
+from roost.runtime.daemon_ads import REFRESH_S, DutyCycle, place_of, scheduler_ad
 from roost.schedd.effects import OfferJobs
 from roost.wire import messages as m
 from roost.wire.ads import ad_data
@@ -236,7 +237,7 @@ class Demands:
             return
         self._own_ad_at = now
         context = self._daemon.context
-        address = daemon_address(context.bus.urls, context.name, "schedd")
+        address = daemon_address(place_of(context.bus.urls), context.name, "schedd")
         own = scheduler_ad(context.name, self._daemon.queue, address=address, started_at=self._daemon.started_at)
         self._daemon.cron.ad = own
         own = self._daemon.cron.attributes() | own

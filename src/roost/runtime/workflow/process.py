@@ -367,7 +367,7 @@ class Process:
             self._write(path if dot.overwrite else unused(path), lambda run, at: dot_text(run, at, include or ""))
         if self.submitter.cluster is not None:
             try:
-                told = {**run_attributes(self.run), "DAG_AdUpdateTime": int(now), **self.batch}
+                told = {**run_attributes(self.run), "DAG_InRecovery": False, "DAG_AdUpdateTime": int(now), **self.batch}
                 self.queue.tell(self.submitter.cluster, told)
                 self.batch = {}
             except (QueueAway, QueueRefused) as problem:

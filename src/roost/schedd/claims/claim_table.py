@@ -38,6 +38,8 @@ class QueueSettings:
     #: ``schedd@host``.
     name: str
     uid_domain: str = ""
+    #: IP address and port of the message server, for addresses in event logs; "" for none.
+    place: str = ""
     #: ALIVE_INTERVAL, s.
     alive_interval_s: float = 300.0
     #: MAX_CLAIM_ALIVES_MISSED: signs of life without an answer, for a job without a lease.

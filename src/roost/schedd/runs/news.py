@@ -9,6 +9,7 @@ from typing import Final
 
 from roost.classad import ClassAd
 from roost.classad.values import fold
+from roost.model.addresses import daemon_address
 from roost.model.claims import Standing
 from roost.schedd.admission.owned import COUNTED, IMMUTABLE
 from roost.schedd.cell.usage import charge
@@ -50,7 +51,7 @@ def present(work: Work, run: str, claim_id: str) -> Job | None:
 
 def address(claim_table: ClaimTable, job: Job) -> str:
     claim = claim_table.claims.get(job.claim_id)
-    return "" if claim is None else f"<{claim.node}>"
+    return "" if claim is None else daemon_address(claim_table.settings.place, claim.node, "startd")
 
 
 def run_stood_still(work: Work, event: RunStoodStill) -> None:
