@@ -337,6 +337,7 @@ def test_a_master_in_the_foreground_starts_again_in_place_and_is_whole_at_once(t
 def test_every_command_says_what_it_takes(tmp_path: Path) -> None:
     from roost.cli.condor.names import COMMANDS
 
-    for name in COMMANDS:
+    # HTCondor's own program has its own options.
+    for name in COMMANDS.keys() - {"htcondor"}:
         done = run(name, "-help", ROOST_HOME=str(tmp_path))
         assert done.status == 0 and done.out.startswith(f"Usage: {name}"), name
