@@ -8,16 +8,18 @@ from pathlib import Path
 import pytest
 
 from roost.lab import fault_runs
+from roost.lab.fault_cells import world_of
+from roost.lab.fault_runs import attempt
 from roost.sim.fault_run import SeedOutcome, run_seed
 
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def _broken(seed: int) -> SeedOutcome:
+def _broken(seed: int, **_: object) -> SeedOutcome:
     raise ZeroDivisionError(f"in seed {seed}")
 
 
-def _sound(seed: int) -> SeedOutcome:
+def _sound(seed: int, **_: object) -> SeedOutcome:
     return SeedOutcome(
         seed=seed, layout="x", policy="y", digest="z", problems=(), mishaps=2, transitions=Counter({"1": 3})
     )
@@ -59,3 +61,10 @@ def test_bad_usage_ends_with_2(words: list[str]) -> None:
 def test_the_target_of_the_makefile_calls_it() -> None:
     text = (ROOT / "Makefile").read_text(encoding="utf-8")
     assert "-m roost.lab.fault_runs --seed $(SEED) --count" in text
+
+
+def test_every_tenth_seed_has_a_cell_which_recovers() -> None:
+    assert [seed for seed in range(1, 31) if world_of(seed).plan.cell is not None] == [10, 20, 30]
+    outcome = attempt(60)
+    assert (outcome.policy, outcome.problems) == ("cell", ())
+    assert outcome.mishaps > 0

@@ -18,6 +18,7 @@ from concurrent.futures import ProcessPoolExecutor, as_completed
 from multiprocessing import get_context
 from typing import Final
 
+from roost.lab.fault_cells import world_of
 from roost.lab.progress_line import ProgressLine
 from roost.sim.fault_run import SeedOutcome, run_seed
 
@@ -32,7 +33,7 @@ _AHEAD: Final = 8
 def attempt(seed: int) -> SeedOutcome:
     """The outcome of a seed. Whatever is raised is a mistake, and a failure of that seed alone."""
     try:
-        return run_seed(seed)
+        return run_seed(seed, draw=world_of)
     except Exception:
         problems = (traceback.format_exc(),)
     return SeedOutcome(

@@ -14,7 +14,7 @@ import argparse
 import sys
 import traceback
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
 from roost.base.records import dataclass, replace
@@ -73,9 +73,9 @@ class _Tally:
                 self.deaths += 1
 
 
-def run_seed(seed: int, *, exhaustive: bool = False) -> SeedOutcome:
-    """Run the world of a seed."""
-    world_drawn = drawn(seed)
+def run_seed(seed: int, *, exhaustive: bool = False, draw: Callable[[int], Drawn] = drawn) -> SeedOutcome:
+    """Run the world of a seed, as `draw` makes it."""
+    world_drawn = draw(seed)
     tally = _Tally()
     world = World(replace(world_drawn.plan, exhaustive=exhaustive), sinks=(tally.take,))
     try:

@@ -117,7 +117,7 @@ def drawn(seed: int) -> Drawn:
         days=DAYS,
         seed=seed,
         cycle_s=60.0,
-        faults=_faults(chance),
+        faults=draw_faults(chance),
         negotiator=replace(pattern.negotiator, halflife_s=4 * HOUR_S),
         queue=pattern.queue,
         fetched=fetched,
@@ -141,7 +141,7 @@ def _owner(seed: int, index: int) -> OwnerTrace:
     return OwnerTrace(present=present, loads=loads, last_key_before=BEGINNING - 4 * HOUR_S)
 
 
-def _faults(chance: Random) -> Faults:
+def draw_faults(chance: Random) -> Faults:
     """Each kind of mishap is there in two worlds of three."""
 
     def maybe(most: float) -> float:
@@ -255,4 +255,4 @@ def _drain(chance: Random) -> DrainOrder:
     )
 
 
-__all__ = ["DAYS", "FAULTY_S", "LAYOUTS", "POLICIES", "Drawn", "drawn"]
+__all__ = ["DAYS", "FAULTY_S", "LAYOUTS", "POLICIES", "Drawn", "draw_faults", "drawn"]
