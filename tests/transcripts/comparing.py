@@ -40,6 +40,7 @@ _REPLACED: Final = [
         # Where commands and files of the cell are.
         (r"/srv/roost/bin\b", "/usr/lib/gridengine"),
         (r"/srv/roost/sgehub/gridengine\b", "/var/lib/gridengine"),
+        (r"^(-rwxr-xr-x \d+ \w+ \w+) +\d+ (?=.* sleep\.sh$)", r"\1 SIZE "),
         # Jobs sleep longer here.
         (r"sleep \$\(\(\d+ \* (\$\{1:-\d+\})\)\)", r"sleep \1"),
         (r"\bSGE_JOB_SPOOL_DIR=\S+", "SGE_JOB_SPOOL_DIR=DIRECTORY"),

@@ -100,6 +100,11 @@ def test_users_choose_what_is_held_shown_and_counted(desk: Desk) -> None:
     eventually(lambda: " r " in desk("qstat", "-s", "r").out, "a job that runs")
     assert re.search(rf"^ +{runs} ", desk("qhost", "-j", "-u", ME).out, re.MULTILINE)
     assert not re.search(rf"^ +{runs} ", desk("qhost", "-j", "-u", "nobody").out, re.MULTILINE)
+    behind = desk("qstat", "-j", str(runs)).out.splitlines()[-3:]
+    assert behind[0].startswith("usage         1:            cpu=")
+    assert behind[1:] == [
+        "binding       1:            NONE", "scheduling info:            There are no messages available"
+    ]  # fmt: skip
     assert desk("qstat", "-ncb").out == desk("qstat").out
     desk("qdel", "-f", str(runs))
     assert desk("qacct", "-u", ME, status=None).out == desk("qacct", "-o", ME, status=None).out

@@ -259,11 +259,12 @@ def _behind(pool: Pool, tasks: Sequence[Task]) -> Iterator[str]:
         by_proc: dict[int, Mapping[str, Any]] = {int(row["ProcId"]): row for row in rows}
         for task in running:
             yield _usage(task, by_proc.get(task.proc, {}))
+            yield f"binding {task.number or 1:>7}:{'':12}NONE\n"
     for task in tasks:
         if task.is_error:
             reason = error_reason(str(task.ad.get("HoldReason") or "?"))
             yield f"error reason {task.number or 1:>10}:      {date(task.started or task.submitted)} {reason}\n"
-    for at, sentence in enumerate(dict.fromkeys(_reasons(pool, tasks))):
+    for at, sentence in enumerate(dict.fromkeys(_reasons(pool, tasks)) or ["There are no messages available"]):
         yield f"{'' if at else _INFO:<28}{sentence}\n"
 
 
