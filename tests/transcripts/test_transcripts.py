@@ -18,7 +18,7 @@ from tests.transcripts.reading import RECORDED, names, read, steps
 from tests.transcripts.replay import DIFFERENCES, differs, play, shown
 from tests.transcripts.world import World, world
 
-QUICK = "16-jsv 12-qmod-states"
+QUICK = "16-jsv 00-setup 12-qmod-states"
 CHOSEN = os.environ.get("ROOST_TEST_TRANSCRIPTS", QUICK).split()
 _PROGRAMS = ("unshare", "nsenter", "setpriv", "ip", "bash")
 
