@@ -1,0 +1,120 @@
+"""Arrays and parallel jobs of a cell while daemons are killed: nothing is lost, nothing twice, no gang half started.
+
+Each round kills one daemon of a pool of two machines with SIGKILL while they are busy: the queue, the central manager,
+a machine's daemon, or a master, after whose death its daemons end too. `make test` kills a few times;
+`make gridengine-kills` 50 times (``ROOST_KILL_ROUNDS``, ``ROOST_KILL_SEED``).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import time
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+from tests.integration.kill_rounds import _back as back
+from tests.integration.kit import Pool, eventually
+from tests.integration.test_cell_jobs import PARTITIONABLE
+from tests.integration.test_cell_parallel import Machines, Two, all_used, claimed, machines, several
+
+__all__ = ["machines"]
+
+ROUNDS = int(os.environ.get("ROOST_KILL_ROUNDS", "6"))
+SEED = int(os.environ.get("ROOST_KILL_SEED", "1"))
+ROLES = ("schedd", "central", "node", "second", "master", "second master")
+#: Most jobs under way at a time, in tasks.
+_LOAD = 16
+#: What is submitted in turn: lines of the description, tasks, and the slots that each may have.
+_KINDS = (
+    ("queue 5", 5, range(1, 2)),
+    ("cell_parallel = fill 2-6", 1, range(2, 7)),
+    ("cell_parallel = rr 3\nqueue 2", 2, range(3, 4)),
+    ("cell_parallel = two 4", 1, range(4, 5)),
+    ("cell_parallel = smp 1-4\nqueue 2", 2, range(1, 5)),
+    ("cell_parallel = fill 8", 1, range(8, 9)),
+)
+#: A task tells of its start with the slots that its hosts file adds up to, and of its end.
+_SCRIPT = (
+    "one=$JOB_ID.${{SGE_TASK_ID:-undefined}}\n"
+    "slots=$(awk '{{n += $2}} END {{print n}}' ${{PE_HOSTFILE:-/dev/null}})\n"
+    'echo "$one ${{NSLOTS:-1}} ${{slots:-1}}" >> {log}.started\n'
+    "sleep 0.$(($$ % 10))\n"
+    'echo "$one" >> {log}.ended'
+)
+
+
+class Load:
+    """Jobs that come as long as there is room."""
+
+    def __init__(self, pool: Pool, log: Path) -> None:
+        self._pool, self._log = pool, log
+        #: Cluster to its tasks and the slots that each may have.
+        self.jobs: dict[int, tuple[int, range]] = {}
+
+    def more(self) -> None:
+        """Submit what there is room for."""
+        while len(self._pool.jobs()) < _LOAD:
+            text, tasks, slots = _KINDS[len(self.jobs) % len(_KINDS)]
+            script = _SCRIPT.format(log=self._log)
+            self.jobs[self._pool.submit(text, script)] = tasks, slots
+
+    def wrong(self) -> Iterator[str]:
+        """What is wrong once all have ended."""
+        ends = Counter(
+            row["ClusterId"] for row in json.loads(self._pool("history", "--json", "--long", "--limit", "0"))
+        )
+        wanted = {cluster: tasks for cluster, (tasks, _) in self.jobs.items()}
+        if ends != wanted:
+            yield f"ends by job: {sorted(wanted.items() ^ ends.items())}"
+        started = [line.split() for line in self._lines("started")]
+        starts, finishes = Counter(row[0] for row in started), Counter(self._lines("ended"))
+        if sum(wanted.values()) != len(finishes):
+            yield f"{sum(wanted.values())} tasks, and {len(finishes)} ran to their end"
+        yield from (f"{one} was started {n} times" for one, n in starts.items() if n != 1)
+        yield from (f"{one} ran to its end {n} times" for one, n in finishes.items() if n != 1)
+        for one, given, listed in started:
+            slots = self.jobs[int(one.split(".")[0])][1]
+            if int(given) not in slots or (slots != range(1, 2) and given != (listed or "1")):
+                yield f"{one} had {given} slots, its hosts file {listed}, of {slots}"
+
+    def _lines(self, name: str) -> list[str]:
+        return Path(f"{self._log}.{name}").read_text().splitlines()
+
+
+def kill(machines: Two, role: str) -> None:
+    """Kill a daemon, and wait until it is there again."""
+    pool = machines.second if role.startswith("second") else machines.pool
+    name = {"second": "node", "second master": "master"}.get(role, role)
+    pid = pool.kill(name)
+    if pool is machines.pool:
+        back(pool, name, pid)
+    elif name == "master":
+        eventually(lambda: not _daemons(pool), "the end of the daemons of a master that was killed")
+        pool.up()
+    else:
+        eventually(lambda: pool.pid(name) not in (0, pid), f"a new {name}")
+
+
+def _daemons(pool: Pool) -> list[int]:
+    return [pid for pid, words in pool.processes().items() if "roost.cli" in words]
+
+
+@several
+def test_nothing_is_lost_and_no_gang_is_half_started(machines: Machines, tmp_path: Path) -> None:
+    two, dice = machines(PARTITIONABLE), random.Random(SEED)
+    load = Load(two.pool, tmp_path / "log")
+    for number in range(ROUNDS):
+        role = ROLES[number % len(ROLES)] if len(ROLES) >= ROUNDS else dice.choice(ROLES)
+        load.more()
+        time.sleep(dice.uniform(0.0, 0.8))
+        kill(two, role)
+        print(f"round {number + 1}: {role} killed, {len(load.jobs)} jobs so far", flush=True)
+    eventually(lambda: not two.pool.jobs(), lambda: f"jobs that do not end: {two.pool.jobs()}", 120)
+    eventually(lambda: claimed(two.pool) == 0, "all slots of the machines are free again")
+    assert all_used(two.pool) == 0
+    assert list(load.wrong()) == []
+    tasks = sum(tasks for tasks, _ in load.jobs.values())
+    print(f"{ROUNDS} rounds, {len(load.jobs)} jobs with {tasks} tasks, each started and ended once", flush=True)
