@@ -15,7 +15,7 @@ help: ## list the targets
 interpreters: $(VENV)/ready ## tests of the languages on the other Pythons of this machine
 	.ci/interpreters
 
-.PHONY: help demo test interpreters clients check fix bench sim soak gridengine-conformance differential replay conformance fuzz docs site clean
+.PHONY: help demo test interpreters clients check fix bench sim soak gridengine-conformance gridengine-kills differential replay conformance fuzz docs site clean
 
 $(VENV)/ready: pyproject.toml
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -57,8 +57,13 @@ sim: $(VENV)/ready ## simulate N=1000 worlds with faults, from SEED=1 on
 soak: $(VENV)/ready ## break a pool of three machines ROUNDS=500 times under 10 jobs a round, and compare results by content
 	$(BIN)/python -m tests.soak --rounds $(ROUNDS) --jobs $$((10 * $(ROUNDS))) --dags $$(($(ROUNDS) / 5)) --seed $(SEED)
 
-gridengine-conformance: $(VENV)/ready ## replay Grid Engine's transcripts; compare with the one that ROOST_GRIDENGINE_CELL names
-	ROOST_TEST_TRANSCRIPTS=all $(BIN)/python -m pytest -q -rs tests/gridengine/test_conformance.py tests/transcripts
+gridengine-conformance: $(VENV)/ready ## replay transcripts and sessions of Grid Engine; draw new ones on the one that ROOST_GRIDENGINE_CELL names
+	ROOST_TEST_TRANSCRIPTS=all ROOST_TEST_SESSIONS=all ROOST_GRIDENGINE_SEED=$(SEED) $(BIN)/python -m pytest -q -rs \
+		tests/gridengine/test_conformance.py tests/gridengine/test_sessions.py tests/transcripts
+
+gridengine-kills: $(VENV)/ready ## kill daemons ROUNDS=50 times under arrays and parallel jobs of a cell
+	ROOST_KILL_ROUNDS=$(if $(filter file,$(origin ROUNDS)),50,$(ROUNDS)) ROOST_KILL_SEED=$(SEED) $(BIN)/python -m pytest -q -s \
+		tests/integration/test_cell_kill_rounds.py
 
 differential: $(VENV)/ready ## compare N=500 random cases in simulation and on real daemons, from SEED=1 on
 	$(BIN)/python -m roost.lab.differential --seed $(SEED) --count $(if $(filter file,$(origin N)),500,$(N)) --processes $(JOBS)

@@ -10,7 +10,7 @@ import pytest
 
 from roost.cli.gridengine import tables, xml
 from roost.cli.gridengine.qstat import by_instance, full
-from roost.cli.gridengine.tables import Behind, Listed, Look, Used
+from roost.cli.gridengine.tables import Behind, Listed, Look, Used, cluster_figures
 from roost.explain.cell_tasks import Task
 from roost.model import cell_requests as cell
 from roost.model.cell_priority import NO_PRIORITY
@@ -137,3 +137,15 @@ def test_lists_of_jobs_in_xml(command: str, look: Look) -> None:
 def test_cluster_queues() -> None:
     assert xml.clusters(INSTANCES, extended=True) == RECORDED["qstat -g c -ext -xml"]
     assert "".join(tables.cluster_lines(INSTANCES, extended=True)) == RECORDED["qstat -g c -ext"]
+
+
+def test_the_load_of_a_queue_is_that_of_its_slots() -> None:
+    """As 8.1.9: hosts with 0.1 and 1 slot, 0.3 and 2 slots give 0.23; a queue without slots has none."""
+
+    def instance(host: str, load: float, slots: int) -> QueueInstance:
+        name = f"all.q@{host}"
+        return QueueInstance(name=name, types="BIP", used=0, total=slots, load=load, load_per_processor=load)
+
+    given = [instance("node1", 0.1, 1), instance("node3", 0.3, 2)]
+    assert cluster_figures(given).load == pytest.approx(0.7 / 3)
+    assert cluster_figures([instance("node1", 0.1, 0)]).load is None

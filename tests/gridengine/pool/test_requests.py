@@ -40,6 +40,12 @@ def test_ranges_of_slots(text: str, ranges: list[tuple[int, int]]) -> None:
          "job rejected: specification of master queue is not allowed for non-parallel jobs"),
         ({"CellParallel": "make 2", "CellMasterQueues": "no.q"},
          'Job was rejected because job requests unknown queue "no.q"'),
+        ({"CellQueues": "all.q@nosuch"}, 'Job was rejected because job requests unknown queue "all.q@nosuch"'),
+        ({"CellQueues": "x*"}, 'Job was rejected because job requests unknown queue "x*"'),
+        ({"CellQueues": "all.q@@nosuch"}, 'Job was rejected because job requests unknown queue "all.q@@nosuch"'),
+        ({"CellQueues": "*@NODE1,?ll.q@@allhosts,all.*"}, ""),
+        ({"CellResources": "h=@allhosts"}, 'can\'t resolve hostname "@allhosts"'),
+        ({"CellSoftResources": "mem_free=1G"}, ""),
         ({"CellParallel": "files 2"}, ""),
         ({"CellParallel": "*e 2"}, ""),
         ({"CellParallel": "make 2-8", "CellMasterQueues": "all.q@node1"}, ""),
@@ -51,3 +57,9 @@ def test_requests_for_parallel_environments_that_cannot_be_met_are_refused(
     files = {"pe/files": environment("files", start_proc_args="/bin/copy $fs_stdin_path")}
     found = list(Reader(cell(files=files), lambda user: ()).complaints(ClassAd(attributes)))
     assert [complaint in each for each in found] == ([True] if complaint else [])
+
+
+def test_soft_requests_for_consumables_are_refused() -> None:
+    one = cell(complexes="lic lic INT <= YES YES 0 0")
+    found = list(Reader(one, lambda user: ()).complaints(ClassAd({"CellSoftResources": "mem_free=1G,lic=1"})))
+    assert found == ['denied: soft requests on consumables like "lic" are not supported']

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from roost.gridengine.scheduling import Range
 from tests.gridengine.scheduling.cells import cell, job, places, plan, running, texts, told
 
 _CLOSED = "cqueues/all.q: slots 1\n"
@@ -211,3 +212,33 @@ def test_array_tasks_start_up_to_their_limit() -> None:
     found = plan(cell(), job(5, tasks=(2, 3, 4), concurrency=2), running=(running(5, "all.q@node1", task=1),))
     assert [(one.job, one.task) for one in found.dispatches] == [(5, 2)]
     assert told(found, 5) == ("not all array tasks may be started due to 'max_aj_instances'",)
+
+
+def test_what_is_overloaded_is_told_as_such_though_it_is_disabled() -> None:
+    one = cell("cqueues/all.q: load_thresholds np_load_avg=0.25\nhostgroups/@allhosts: hostlist node1 node2")
+    states = {"all.q@node1": "d", "all.q@node2": "d"}
+    found = plan(one, job(1), loads={"node1": {"np_load_avg": "0.3"}}, states=states)
+    assert [each.sentence() for each in found.dropped] == [
+        'queue instance "all.q@node1" dropped because it is overloaded: '
+        "np_load_avg=0.300000 (no load adjustment) >= 0.25",
+        'queue instance "all.q@node2" dropped because it is disabled',
+        "All queues dropped because of overload or full",
+    ]
+
+
+def test_the_user_lists_of_a_queue_come_before_its_environments() -> None:
+    one = cell("cqueues/all.q: xuser_lists arusers\ncqueues/all.q: pe_list NONE\nusersets/arusers: entries alice")
+    found = plan(one, job(1, environment="make", slots=(Range(1, 1),)))
+    assert 'has no permission for cluster queue "all.q"' in told(found, 1)
+
+
+def test_a_job_whose_time_has_not_come_has_no_priority_and_changes_none() -> None:
+    one = cell("schedconf: weight_urgency 1")
+    alone = plan(one, job(1))
+    both = plan(one, job(1), job(2, "mem_free=1", not_before=4e9))
+    assert both.priorities == alone.priorities
+
+
+def test_where_all_queues_are_left_out_a_parallel_job_is_told_no_more() -> None:
+    one = cell("cqueues/all.q: slots 0")
+    assert told(plan(one, job(1, environment="make", slots=(Range(2, 2),))), 1) == ()

@@ -203,7 +203,8 @@ def _offers(host: CellHost, query: Query) -> list[HostOffer]:
         return []
     place = {name: at for at, name in enumerate(FIRST)}
     wanted = [one for one in host.offers if not query.resources or one.name in query.resources]
-    return sorted(wanted, key=lambda one: (place.get(one.name, len(place)), one.name))
+    # After the load values of all hosts, what the whole cell has comes before what is the host's own.
+    return sorted(wanted, key=lambda one: (place.get(one.name, len(place)), one.source[:1] != "g", one.name))
 
 
 def _shown(columns: str, query: Query) -> bool:

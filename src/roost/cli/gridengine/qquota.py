@@ -104,7 +104,7 @@ def table(rows: Sequence[Use]) -> str:
     for row in rows:
         limit = f"{row.resource}={row.used}/{row.limit}" if row.used else f"{row.resource}={row.limit}"
         filters = " ".join(f"{kind} {found}" for kind, found in row.filters.items())
-        lines.append(f"{row.label:<18} {limit:<20.20} {filters}\n")
+        lines.append(f"{row.label:<18} {limit:<20.20} {filters or '-'}\n")
     return _HEAD + "".join(lines) if lines else ""
 
 

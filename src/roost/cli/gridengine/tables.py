@@ -292,12 +292,14 @@ class Figures(NamedTuple):
 def cluster_figures(instances: Iterable[QueueInstance]) -> Figures:
     """The figures of the instances of one queue."""
     some = list(instances)
-    loads = [one.load_per_processor for one in some if one.load_per_processor is not None]
+    loads = [(one.load_per_processor, one.total) for one in some if one.load_per_processor is not None]
+    weights = sum(slots for _, slots in loads)
     away = sum(one.total for one in some if _FOR_A_WHILE & set(one.states))
     closed = sum(one.total for one in some if _CLOSED & set(one.states))
     free = sum(max(0, one.total - one.used) for one in some if not (_FOR_A_WHILE | _CLOSED) & set(one.states))
     return Figures(
-        load=sum(loads) / len(loads) if loads else None,
+        # An instance counts as often as it has slots.
+        load=sum(load * slots for load, slots in loads) / weights if weights else None,
         used=sum(one.used for one in some),
         reserved=sum(one.reserved for one in some),
         free=free,

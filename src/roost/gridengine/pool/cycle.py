@@ -61,7 +61,16 @@ from roost.gridengine.scheduling import (
 )
 from roost.gridengine.scheduling import Snapshot as CellSnapshot
 from roost.gridengine.scheduling.loads import host_of
-from roost.model.cell_requests import DEADLINE, NEXT_ON_MACHINE, OVERRIDE_TICKETS, RESERVATION, RESERVE, SHARE, TASK
+from roost.model.cell_requests import (
+    DEADLINE,
+    NEXT_ON_MACHINE,
+    NOT_BEFORE,
+    OVERRIDE_TICKETS,
+    RESERVATION,
+    RESERVE,
+    SHARE,
+    TASK,
+)
 from roost.model.cycle_answers import JobInCell, SlotInCycle
 from roost.model.identifiers import public_of
 from roost.negotiator.snapshot import Match, Part, Pledge, Rejection, Request, Snapshot, SubmitterDemand
@@ -418,6 +427,7 @@ def _pending(number: int, request: Request, reader: Reader, verdicts: _Verdicts,
         override=max(0, int(_number(ad, OVERRIDE_TICKETS))),
         deadline=_number(ad, DEADLINE) or None,
         reserve=ad.get(RESERVE) is True,
+        not_before=_number(ad, NOT_BEFORE),
         reservation=max(0, int(_number(ad, RESERVATION))),
         tasks=tuple(range(first + 1, first + 1 + min(request.count, limit))) if several else (0,),
     )

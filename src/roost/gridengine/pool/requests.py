@@ -32,13 +32,13 @@ from typing import Final
 
 from roost.classad import ClassAd
 from roost.gridengine.cell import Cell
-from roost.gridengine.objects.complex import bad_value, by_any_name
+from roost.gridengine.objects.complex import Type, bad_value, by_any_name
 from roost.gridengine.objects.pairs import Pair
 from roost.gridengine.objects.parallel import SLOTS_MAX
 from roost.gridengine.objects.values import seconds
 from roost.gridengine.scheduling import Range, Request
 from roost.gridengine.scheduling.ledger import SLOTS
-from roost.gridengine.scheduling.patterns import environments
+from roost.gridengine.scheduling.patterns import QueuePatterns, environments
 from roost.model.cell_requests import (
     ASKED,
     CHECKPOINT,
@@ -136,6 +136,7 @@ class Reader:
     def __init__(self, cell: Cell, groups: Groups) -> None:
         self._cell, self._groups = cell, groups
         self._complexes = by_any_name(cell.complexes.values())
+        self._patterns = QueuePatterns(cell)
 
     def request(self, ad: ClassAd, refused_hosts: frozenset[str] = frozenset()) -> Request:
         """What a job asks for."""
@@ -173,25 +174,34 @@ class Reader:
         for name in ASKED:
             if name in ad and not isinstance(ad.get(name), str):
                 yield f"{name} is not a string"
-        for name, value in (*pairs(text_of(ad, RESOURCES)), *pairs(text_of(ad, SOFT_RESOURCES))):
-            definition = self._complexes.get(name)
-            if definition is None:
-                yield f'unknown resource "{name}"'
-            elif definition.requestable == "NO":
-                yield f'resource "{definition.name}" configured as non requestable'
-            elif definition.name == SLOTS:
-                yield '"job" denied: use parallel environments instead of requesting slots explicitly'
-            elif wrong := bad_value(definition, value):
-                yield wrong
+        for attribute in (RESOURCES, SOFT_RESOURCES):
+            for name, value in pairs(text_of(ad, attribute)):
+                if wrong := self._wrong_pair(name, value, is_soft=attribute == SOFT_RESOURCES):
+                    yield wrong
         yield from self._parallel_complaints(ad)
         yield from self._checkpoint_complaints(ad)
         for pattern in (word for name in (QUEUES, SOFT_QUEUES, MASTER_QUEUES) for word in words(text_of(ad, name))):
-            queue = pattern.partition("@")[0]
-            if not set(queue) & set("*?[") and queue not in self._cell.queues:
-                yield f'Job was rejected because job requests unknown queue "{queue}"'
+            if not self._patterns.means(pattern):
+                yield f'Job was rejected because job requests unknown queue "{pattern}"'
         project = text_of(ad, PROJECT)
         if project and project not in self._cell.projects:
             yield f'job rejected: the requested project "{project}" does not exist'
+
+    def _wrong_pair(self, name: str, value: str, *, is_soft: bool) -> str | None:
+        definition = self._complexes.get(name)
+        if definition is None:
+            return f'unknown resource "{name}"'
+        if definition.requestable == "NO":
+            return f'resource "{definition.name}" configured as non requestable'
+        if definition.name == SLOTS:
+            return '"job" denied: use parallel environments instead of requesting slots explicitly'
+        if wrong := bad_value(definition, value):
+            return wrong
+        if definition.type is Type.HOST and value.startswith("@"):
+            return f'can\'t resolve hostname "{value}"'
+        if is_soft and definition.is_consumable:
+            return f'denied: soft requests on consumables like "{definition.name}" are not supported'
+        return None
 
     def _checkpoint_complaints(self, ad: ClassAd) -> Iterator[str]:
         name, when = text_of(ad, CHECKPOINT), text_of(ad, CHECKPOINT_WHEN)

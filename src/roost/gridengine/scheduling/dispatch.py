@@ -29,6 +29,7 @@ from roost.gridengine.scheduling.quotas import Quotas
 from roost.gridengine.scheduling.reasons import Code, Reason
 from roost.gridengine.scheduling.snapshot import Booked, Grant, PendingJob, Request, Snapshot
 from roost.gridengine.scheduling.states import Overloads, States
+from roost.model.cell_priority import NO_PRIORITY
 
 #: what instances are ordered by, and their position among all of them
 _Key = tuple[float, float, int]
@@ -254,7 +255,11 @@ class Dispatcher:
     def steps(self) -> Generator[None, object, Plan]:
         """Decide in steps, a job each."""
         found = priorities(self._snapshot)
-        jobs = sorted(self._snapshot.pending, key=lambda job: (-found[job.number].priority, job.submitted, job.number))
+        # Jobs whose time has not come have no priority.
+        jobs = sorted(
+            self._snapshot.pending,
+            key=lambda job: (-found.get(job.number, NO_PRIORITY).priority, job.submitted, job.number),
+        )
         for job in jobs:
             if job.reservation:
                 self._run_reserved(job)
@@ -397,6 +402,9 @@ class Dispatcher:
     def _told(self, request: Request, kinds: list[Kind]) -> tuple[Reason, ...]:
         if not kinds:
             return (Reason(Code.NO_PE, (request.environment,)),)
+        if request.environment and len(self._dropped) == len(self._instances):
+            # Grid Engine ends the run here; that all queues are left out says it all.
+            return ()
         return self._matcher.told(kinds[0]) + tuple(one for kind in kinds[1:] for one in self._matcher.told(kind))
 
     def _not_yet(self, job: PendingJob) -> Reason | None:

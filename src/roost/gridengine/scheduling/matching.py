@@ -370,10 +370,10 @@ class Matcher:
             return None
         overrides = configured.overrides
         environment = kind.environment
-        if environment and "pe_list" not in overrides and environment.name not in configured.defaults.pe_list:
-            return Reason(Code.NOT_IN_PE_LIST, (queue, environment.name))
         if not {"user_lists", "xuser_lists"} & set(overrides) and not self._may(kind, configured.defaults):
             return Reason(Code.PERMISSION, ("cluster queue", queue))
+        if environment and "pe_list" not in overrides and environment.name not in configured.defaults.pe_list:
+            return Reason(Code.NOT_IN_PE_LIST, (queue, environment.name))
         if not {"projects", "xprojects"} & set(overrides):
             project = _project_refusal(request, configured.defaults, "in cluster queue", queue)
             if project:

@@ -22,6 +22,7 @@ class QueuePatterns:
     """Matches patterns against the queues and hosts of one cell."""
 
     def __init__(self, cell: Cell) -> None:
+        self._cell = cell
         self._groups = tuple(cell.host_groups)
         self._resolver = Resolver(cell)
 
@@ -37,6 +38,14 @@ class QueuePatterns:
         if place.startswith("@"):
             return any(self._resolver.holds(group, host) for group in fnmatch.filter(self._groups, place))
         return fnmatch.fnmatchcase(host, place.lower())
+
+    def means(self, pattern: str) -> bool:
+        """Whether a pattern means a queue, or where it names hosts, an instance."""
+        queues = (name for name in self._cell.queues if self.queue(pattern, name))
+        if "@" not in pattern:
+            return next(queues, None) is not None
+        hosts = (host for name in queues for host in self._resolver.hosts(self._cell.queues[name]))
+        return any(self.host(pattern, host) for host in hosts)
 
     def any_queue(self, patterns: Iterable[str], queue: str) -> bool:
         """Whether one of several patterns can mean instances of a queue."""

@@ -41,6 +41,8 @@ def _jobs(snapshot: Snapshot) -> Iterable[_Job]:
         slots = sum([grant.slots for grant in task.grants])
         yield _Job(task.job, task.request, task.priority, task.submitted, task.deadline, slots)
     for job in snapshot.pending:
+        if job.not_before > snapshot.now:
+            continue
         slots = assumed_slots(job.request, snapshot.cell)
         yield _Job(job.number, job.request, job.priority, job.submitted, job.deadline, slots)
 

@@ -94,6 +94,9 @@ class States:
         load = self._thresholds(settings.load_thresholds)
         alarm = self._first(instance, self._thresholds(settings.suspend_thresholds), adjusted=False)
         closed = Reason(code, (instance.name,)) if closing else None
+        if code is Code.DISABLED and (overload := self._first(instance, load)):
+            # Grid Engine leaves out what is overloaded before what is disabled.
+            closed = Reason(Code.OVERLOADED, (instance.name, overload))
         if closed is None and alarm is not None:
             closed = Reason(Code.SUSPEND_ALARM, (instance.name, alarm))
         return _State(
