@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from roost.base.structs import replaced
 from roost.cli.gridengine import tables, xml
 from roost.cli.gridengine.qstat import by_instance, full
 from roost.cli.gridengine.tables import Behind, Listed, Look, Used, cluster_figures
@@ -144,7 +145,7 @@ def test_the_load_of_a_queue_is_that_of_its_slots() -> None:
 
     def instance(host: str, load: float, slots: int) -> QueueInstance:
         name = f"all.q@{host}"
-        return QueueInstance(name=name, types="BIP", used=0, total=slots, load=load, load_per_processor=load)
+        return replaced(INSTANCES[0], name=name, total=slots, load_per_processor=load)
 
     given = [instance("node1", 0.1, 1), instance("node3", 0.3, 2)]
     assert cluster_figures(given).load == pytest.approx(0.7 / 3)
