@@ -89,6 +89,7 @@ def test_the_digest_does_not_depend_on_the_hash_seed() -> None:
     assert len(digests) == 1
 
 
+CALM = "START = True\nIS_OWNER = False\nSUSPEND = False\nPREEMPT = False\nWANT_SUSPEND = False\nKILL = False\n"
 FAULTS = Faults(lost=0.08, doubled=0.08, late=0.1, machine_death_s=20_000, queue_death_s=30_000, until_s=43_200)
 
 
@@ -101,12 +102,18 @@ def test_invariants_hold_whatever_is_lost_doubled_late_or_dead(seed: int) -> Non
 
 @pytest.mark.parametrize("seed", range(3))
 def test_all_jobs_complete_once_nothing_goes_wrong_any_more(seed: int) -> None:
-    calm = "START = True\nIS_OWNER = False\nSUSPEND = False\nPREEMPT = False\nWANT_SUSPEND = False\nKILL = False\n"
-    plan = pool(calm, seed=seed, mix="short", jobs=40, days=2.0, faults=FAULTS)
+    plan = pool(CALM, seed=seed, mix="short", jobs=40, days=2.0, faults=FAULTS)
     plan = replace(plan, jobs=tuple(job for job in plan.jobs if job.submitted_at < plan.start + 86_400))
     outcome = World(plan).run()
     assert outcome.problems == ()
     assert outcome.summary["jobs_completed"] == outcome.summary["jobs_submitted"] == len(plan.jobs)
+
+
+def test_no_lease_runs_out_while_the_queue_lives() -> None:
+    # Among so many claims, the lease of some runs out while the last sign of life is on its way.
+    summary = World(pool(CALM, seed=4, machines=300, jobs=600, days=0.17)).run().summary
+    assert summary["jobs_started"] > 500
+    assert summary["evictions_by_cause"] == {}
 
 
 def test_time_that_jobs_ran_is_accounted_for_to_the_second() -> None:

@@ -161,13 +161,10 @@ class QueueClock:
         if len(self._renewed) > 2 * len(core.claim_table.claims) + 100:
             self._renewed = {name: times for name, times in self._renewed.items() if name in core.claim_table.claims}
         for claim in core.claim_table.claims.values():
-            if claim.stage in _HELD and (sent_at := self._said_at(claim, now)) is not None:
+            if claim.stage in _HELD and (sent_at := self._keep(claim, claim.alive_at, now)) is not None:
                 claim.alive_at = sent_at
                 if claim.id in self._alive_at:
                     self._alive_at[claim.id] = sent_at
-                before = self._renewed.get(claim.id)
-                if before is None or before[1] != sent_at:
-                    self._renewed[claim.id] = claim.node, sent_at, -math.inf if before is None else before[1]
             if claim.stage is Stage.RUNNING and claim.confirmed:
                 claim.heard_at = now
 
@@ -233,6 +230,16 @@ class QueueClock:
         last = first + math.floor((now - first) / step) * step
         return last, last - step if last > first else -math.inf
 
+    def _keep(self, claim: HeldClaim, alive_at: float, now: float) -> float | None:
+        """Keep the last two signs of life of a claim that were not sent since `alive_at`; the last, None for none."""
+        sent_at, before = self._said(alive_at, claim.alive_s, now)
+        if sent_at is not None:
+            known = self._renewed.get(claim.id)
+            if before == -math.inf and known is not None:
+                before = known[1] if known[1] != sent_at else known[2]
+            self._renewed[claim.id] = claim.node, sent_at, before
+        return sent_at
+
     def _remember(self, claim_id: str, now: float) -> None:
         """What the core asks of a machine counts as a sign of life: keep those before it, while it is on its way."""
         claims = self._queue.core.claim_table.claims
@@ -241,12 +248,7 @@ class QueueClock:
             return
         old = self._alive_at.get(claim_id)
         if old is not None and old != claim.alive_at:
-            sent_at, before = self._said(old, claim.alive_s, now)
-            if sent_at is not None:
-                known = self._renewed.get(claim_id)
-                if before == -math.inf and known is not None and known[1] != sent_at:
-                    before = known[1]
-                self._renewed[claim_id] = claim.node, sent_at, before
+            self._keep(claim, old, now)
         if len(self._alive_at) > 2 * len(claims) + 100:
             self._alive_at = {name: at for name, at in self._alive_at.items() if name in claims}
         self._alive_at[claim_id] = claim.alive_at
