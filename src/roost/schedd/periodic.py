@@ -193,7 +193,7 @@ def _give_up(work: Work, claim_table: ClaimTable) -> None:
         elif claim.stage is Stage.IDLE:
             if claim.idle_since is not None and work.now - claim.idle_since > ASK_AGAIN_S:
                 give_back(work, claim_table, claim)
-        elif silent_s > _lease_s(work, claim_table, claim):
+        elif silent_s > 0 and silent_s > _lease_s(work, claim_table, claim):
             code = int(VacateCode.RECONNECT_FAILED)
             _withdraw(work, claim_table, claim, "the machine has not been heard of", code)
 

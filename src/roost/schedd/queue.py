@@ -193,35 +193,36 @@ class Queue:
 
     def _handle(self, work: Work, event: Event) -> None:
         match event:
-            case Submitted():
-                self._submitted(work, event)
-            case Acted():
-                commands.acted(work, self.claim_table, event)
+            # What happens in the course of a run comes first, for that is nearly all that happens.
             case MatchGiven():
                 runs.match_given(work, self.claim_table, event)
+            case ClaimAnswered():
+                runs.claim_answered(work, self.claim_table, event)
+            case RunBegan():
+                runs.run_began(work, self.claim_table, event)
+            case RunEnded():
+                runs.run_ended(work, self.claim_table, event)
+            case Submitted():
+                self._submitted(work, event)
+            case ClaimLost():
+                runs.claim_lost(work, self.claim_table, event)
+            case RunStoodStill():
+                run_news.run_stood_still(work, event)
+            case Acted():
+                commands.acted(work, self.claim_table, event)
             case MatchRefused(autocluster=autocluster, text=text):
                 self.rejections[autocluster] = text
                 if text == KEPT_OUT:
                     self._kept_out(autocluster)
                 remove_refused(work, self.claim_table, autocluster, text)
-            case ClaimAnswered():
-                runs.claim_answered(work, self.claim_table, event)
             case RunRefused():
                 runs.run_refused(work, self.claim_table, event)
-            case RunBegan():
-                runs.run_began(work, self.claim_table, event)
-            case RunStoodStill():
-                run_news.run_stood_still(work, event)
             case FilesMoved():
                 run_news.files_moved(work, self.claim_table, event)
             case RunSaved():
                 run_news.run_saved(work, event)
             case RunMeasured():
                 run_news.run_measured(work, self.claim_table, event)
-            case RunEnded():
-                runs.run_ended(work, self.claim_table, event)
-            case ClaimLost():
-                runs.claim_lost(work, self.claim_table, event)
             case ClaimsHeard():
                 self._heard(work, event)
             case LogRefused():

@@ -12,7 +12,7 @@ from random import Random
 from typing import Final
 
 from roost.base.records import dataclass
-from roost.sim.chance import stream
+from roost.sim.chance import drawn, stream
 from roost.sim.engine import Engine
 
 
@@ -48,6 +48,7 @@ class Faults:
 #: Times that a message takes that is not late, s.
 TRIP_S_MIN: Final = 0.05
 TRIP_S_MAX: Final = 0.25
+_TRIP_S_MORE: Final = TRIP_S_MAX - TRIP_S_MIN
 #: What they are multiplied by in a world that acts on each event at once, as a pool of one machine does: whatever else
 #: happens seldom comes in between.
 AT_ONCE: Final = 0.1
@@ -60,7 +61,7 @@ _FAULTS: Final = (
 @lru_cache(maxsize=10_000)
 def _steady_delay(seed: int | str, link: str, number: float) -> float:
     """A machine asks for those of the last signs of life of a claim whenever something happens to it."""
-    return TRIP_S_MIN + (TRIP_S_MAX - TRIP_S_MIN) * stream(seed, "bus", link, number).random()
+    return TRIP_S_MIN + _TRIP_S_MORE * drawn(seed, "bus", link, number)
 
 
 class Bus:
@@ -84,9 +85,7 @@ class Bus:
         self._last: dict[str, float] = {}
 
     def _chance(self, link: str) -> Random:
-        chance = self._chances.get(link)
-        if chance is None:
-            chance = self._chances[link] = stream(self.seed, "bus", link)
+        chance = self._chances[link] = stream(self.seed, "bus", link)
         return chance
 
     def steady_delay(self, link: str, number: float) -> float:
@@ -95,11 +94,13 @@ class Bus:
 
     def send(self, link: str, deliver: Callable[[float], None], *, reliable: bool = False) -> None:
         """Deliver a message of the link after its delay."""
-        chance = self._chance(link)
+        chance = self._chances.get(link) or self._chance(link)
         self.counts["sent"] += 1
         # What one says to another arrives in the order in which it is said, but for what is late.
-        trip_s = self.scale * (TRIP_S_MIN + (TRIP_S_MAX - TRIP_S_MIN) * chance.random())
-        at = max(self.engine.now + trip_s, self._last.get(link, 0.0))
+        at = self.engine.now + self.scale * (TRIP_S_MIN + _TRIP_S_MORE * chance.random())
+        last = self._last.get(link)
+        if last is not None and last > at:
+            at = last
         self._last[link] = at
         faults = self.faults
         if self.faulty and not reliable and self.engine.now - self.start < faults.until_s:

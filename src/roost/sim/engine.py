@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import gc
 import heapq
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Final
@@ -46,7 +47,7 @@ class Engine:
         self.done = 0
         #: What is due before that instant, and by the minute what is due later.
         self._heap: list[_Entry] = []
-        self._later: dict[float, list[_Entry]] = {}
+        self._later: defaultdict[float, list[_Entry]] = defaultdict(list)
         self._ordered_until = start // ORDERED_S * ORDERED_S + ORDERED_S
         self._sequence = 0
 
@@ -58,7 +59,7 @@ class Engine:
         if time < self._ordered_until:
             heapq.heappush(self._heap, entry)
         else:
-            self._later.setdefault(time // ORDERED_S * ORDERED_S, []).append(entry)
+            self._later[time // ORDERED_S * ORDERED_S].append(entry)
 
     def run(self, until: float) -> None:
         """Take everything that is due before `until`, then let it be `until`."""
@@ -71,12 +72,13 @@ class Engine:
         self.now = max(self.now, until)
 
     def _take(self, until: float) -> None:
-        heap = self._heap
+        heap, pop, done = self._heap, heapq.heappop, 0
         while heap and heap[0][0] < until:
-            time, _, _, _, due = heapq.heappop(heap)
+            time, _, _, _, due = pop(heap)
             self.now = time
-            self.done += 1
+            done += 1
             due(time)
+        self.done += done
 
 
 @contextmanager

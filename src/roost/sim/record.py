@@ -12,6 +12,8 @@ from collections.abc import Callable
 from hashlib import blake2b
 from typing import Any, Final
 
+from msgspec.json import Encoder
+
 Record = dict[str, Any]
 Sink = Callable[[Record], None]
 
@@ -61,14 +63,11 @@ class Recorder:
         return self._hash.hexdigest()
 
 
-_ENCODER: Final = json.JSONEncoder(separators=(",", ":"), ensure_ascii=True, check_circular=False)
-#: What `JSONEncoder.encode` makes anew for each text, which takes as long as the text; None where it is not in C.
-_MAKE: Final = getattr(json.encoder, "c_make_encoder", None)
-_PARTS: Final = _MAKE and _MAKE(
-    None, _ENCODER.default, json.encoder.encode_basestring_ascii, None, ":", ",", False, False, True
-)
+_ENCODER: Final = Encoder()
+_ASCII: Final = json.JSONEncoder(separators=(",", ":"), ensure_ascii=True, check_circular=False)
 
 
 def _encode(record: Record) -> str:
-    """The JSON text of a record."""
-    return _ENCODER.encode(record) if _PARTS is None else "".join(_PARTS(record, 0))
+    """The JSON text of a record, in ASCII."""
+    text = _ENCODER.encode(record).decode()
+    return text if text.isascii() and "\\" not in text else _ASCII.encode(record)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from roost.base.changed import changed, maker
+from roost.base.changed import changed, changer, maker
 from roost.classad import unparse
 from roost.model.claims import Activation, Claim, ClaimKind
 from roost.model.effects import (
@@ -65,13 +65,16 @@ def refuse_claim(work: Work, claim: Claim | None, refusal: Refusal) -> None:
         work.order(_claim_reply(reply_to=claim.request.reply_to, accepted=False, refusal=refusal))
 
 
+_leased: Final = changer(Claim, "lease_s", "lease_until")
+
+
 def with_lease(work: Work, claim: Claim) -> Claim:
     """A claim with a lease that begins now, by the JobLeaseDuration of its job."""
     if claim.request is None or claim.kind is ClaimKind.FETCHED:
         return claim
     asked = claim.request.job_ad.eval("JobLeaseDuration")
     seconds = lease_s(asked, claim.request.alive_interval_s, work.policy.alives_missed_max)
-    return changed(claim, {"lease_s": seconds, "lease_until": work.now + seconds})
+    return _leased(claim, seconds, work.now + seconds)
 
 
 # -- claims ------------------------------------------------------------------------------------------------

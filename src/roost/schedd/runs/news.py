@@ -5,6 +5,7 @@ A word about a run that is not the job's present one is about the past, and chan
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Final
 
 from roost.classad import ClassAd
@@ -26,6 +27,8 @@ from roost.schedd.work import PLAIN, Work
 
 #: Of what a machine says of a job, what is not taken over: the queue knows better, and policies rely on it.
 _OWN: Final = IMMUTABLE | COUNTED | frozenset(map(fold, (*GROUPS, "JobStartDate", "NumCkptsThisRun")))
+#: Several events of a run come one after the other.
+_read: Final = lru_cache(maxsize=4096)(JobId.read)
 #: ImageSize, KiB, has to grow by this part before the event log is told again.
 _GROWTH: Final = 1.0
 #: What machines say of files that are moved, to what the log says.
@@ -40,7 +43,7 @@ _STAGES: Final = {
 def present(work: Work, run: str, claim_id: str) -> Job | None:
     """The job whose present run has that name, and is on that claim: names of runs are not secrets, claims are."""
     try:
-        name = JobId.read(run.partition("#")[0])
+        name = _read(run.partition("#")[0])
     except ValueError:
         return None
     cluster = work.book.clusters.get(name.cluster)

@@ -14,13 +14,14 @@ from collections.abc import Callable, Hashable
 from random import Random
 from typing import Any, Final, NamedTuple
 
-from roost.base.changed import changed
+from roost.base.changed import changer
 from roost.base.records import replace
 from roost.classad import ClassAd
 from roost.model import effects as ef
 from roost.model import events as ev
 from roost.model import starter_effects as sef
 from roost.model import starter_events as sev
+from roost.model.claims import Claim
 from roost.model.identifiers import ClaimIdSource
 from roost.model.reasons import Refusal
 from roost.model.slots import SlotKind
@@ -41,6 +42,9 @@ from roost.startd.layout.change import PresentLayout
 from roost.startd.machine import Step
 from roost.startd.slot_state import SlotState
 from roost.starter.machine import Step as StarterStep
+
+_with_claim: Final = changer(SlotState, "claim")
+_with_lease: Final = changer(Claim, "lease_until")
 
 
 class Slot(HostSlot):
@@ -235,8 +239,7 @@ class Machine:
         came_at = self.watcher.renewed_at(self, claim.id, now)
         if came_at is None or came_at + claim.lease_s <= claim.lease_until:
             return False
-        claim = changed(claim, {"lease_until": came_at + claim.lease_s})
-        slot.state = changed(slot.state, {"claim": claim})
+        slot.state = _with_claim(slot.state, _with_lease(claim, came_at + claim.lease_s))
         return True
 
     # -- what happens --------------------------------------------------------------------------------

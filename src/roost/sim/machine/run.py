@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Final
 
-from roost.base.changed import changed, maker
+from roost.base.changed import changed, changer, maker
 from roost.classad import ClassAd
 from roost.model import effects as slot_ef
 from roost.model import starter_effects as ef
@@ -28,6 +28,7 @@ from roost.sim.inputs.workload import Job
 from roost.sim.machine.process import End, Process
 from roost.starter.queue_environment import task_of
 from roost.starter.scripts import expanded
+from roost.starter.starter_state import Deadlines, StarterState
 from roost.starter.states import State
 
 if TYPE_CHECKING:
@@ -55,6 +56,8 @@ _OUTCOMES: Final = {Ending.EXIT: "completed", Ending.EVICT: "evicted", Ending.HO
 
 
 _end: Final = maker(End)
+_looked: Final = changer(StarterState, "deadlines", "usage")
+_with_polls: Final = changer(Deadlines, "poll_at", "update_at")
 
 
 class Run:
@@ -300,10 +303,8 @@ class Run:
             update_at = on_grid(update_at, policy.update_interval_s, now)
             looked_at = max(looked_at, update_at - policy.update_interval_s)
         if looked_at > -math.inf:
-            changes: dict[str, object] = {"deadlines": changed(times, {"poll_at": poll_at, "update_at": update_at})}
-            if self.process.here and state.process:
-                changes["usage"] = self._seen(state.usage, looked_at, now)
-            self.starter.state = changed(state, changes)
+            usage = self._seen(state.usage, looked_at, now) if self.process.here and state.process else state.usage
+            self.starter.state = _looked(state, _with_polls(times, poll_at, update_at), usage)
 
     def _seen(self, before: Usage | None, looked_at: float, now: float) -> Usage:
         """What a look that was left out has found."""

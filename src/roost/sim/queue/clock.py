@@ -22,6 +22,7 @@ from roost.schedd.job_policy.expressions import PERIODIC_ATTRIBUTES
 from roost.schedd.periodic import ASK_AGAIN_S, QUIET_S
 from roost.schedd.queue import Step
 from roost.schedd.status import JobStatus
+from roost.sim.bus import TRIP_S_MIN
 from roost.sim.queue.sources import Source
 
 if TYPE_CHECKING:
@@ -48,10 +49,12 @@ class QueueClock:
         #: Some job has periodic policy, or the administrator has.
         self.judges = queue.core.claim_table.system_policy.judges_periodically
         self._start = queue.engine.now + BESIDE_POLLS_S
+        #: How often the queue ticks, s.
+        self._every = queue.core.claim_table.settings.tick_s
         self._generation = 0
         self._planned: set[float] = set()
-        #: Claims that something was asked of, until it is known to have come.
-        self._unsettled: dict[str, None] = {}
+        #: Claims that something was asked of, until it is known to have come: claim id to when a tick may ask again.
+        self._unsettled: dict[str, float] = {}
         #: Claim id to the machine, and when the last two signs of life would have been sent by the last look, epoch s:
         #: the last one may still be on its way.
         self._renewed: dict[str, tuple[str, float, float]] = {}
@@ -71,10 +74,6 @@ class QueueClock:
         if self._eager:
             self._at(self._start + self._every)
 
-    @property
-    def _every(self) -> float:
-        return self._queue.core.claim_table.settings.tick_s
-
     def watch_closely(self) -> None:
         """Something is about to be otherwise than usual: nothing is left out any more."""
         if self._eager:
@@ -87,6 +86,7 @@ class QueueClock:
     def reconfigured(self) -> None:
         """The queue has other settings; what was planned by those before may come too late."""
         self.judges = self.judges or self._queue.core.claim_table.system_policy.judges_periodically
+        self._every = self._queue.core.claim_table.settings.tick_s
         self.watch_closely()
 
     def _be_eager(self) -> None:
@@ -130,7 +130,7 @@ class QueueClock:
     def _is_needed(self, now: float) -> bool:
         """Whether a tick may do anything."""
         self._settle()
-        if self._unsettled:
+        if any(at <= now for at in self._unsettled.values()):
             self._at(self._grid(now + QUIET_S))
             return True
         core = self._queue.core
@@ -157,7 +157,8 @@ class QueueClock:
         core = self._queue.core
         core.clock.ticked_at = now - self._every
         core.clock.asked_at = self._before(now, ASK_AGAIN_S)
-        core.clock.policy_at = self._before(now, self._interval_s)
+        # Where no job has a policy, a look at all of them finds nothing.
+        core.clock.policy_at = self._before(now, self._interval_s) if self.judges else now
         if len(self._renewed) > 2 * len(core.claim_table.claims) + 100:
             self._renewed = {name: times for name, times in self._renewed.items() if name in core.claim_table.claims}
         for claim in core.claim_table.claims.values():
@@ -190,15 +191,18 @@ class QueueClock:
             match effect:
                 case ef.AskForSlot() | ef.StartRun():
                     self._remember(effect.claim_id, now)
-                    self._unsettled[effect.claim_id] = None
-                    self._at(self._grid(now + QUIET_S))
+                    self._await(effect.claim_id, self._grid(now + QUIET_S))
                 case ef.EndRun():
                     # This order is given again whenever the queue asks again, however soon after.
-                    self._unsettled[effect.claim_id] = None
-                    self._at(min(self._grid(now + QUIET_S), self._grid(now + 1e-6, ASK_AGAIN_S)))
+                    self._await(effect.claim_id, min(self._grid(now + QUIET_S), self._grid(now + 1e-6, ASK_AGAIN_S)))
         pauses = self._queue.core.claim_table.pauses
         if pauses and (ends := pauses.over_at(now)) is not None:
             self._at(self._grid(ends))
+
+    def _await(self, claim_id: str, at: float) -> None:
+        """Look at `at` whether what was asked of a claim has come."""
+        self._unsettled[claim_id] = at
+        self._at(at)
 
     def _settle(self) -> None:
         """Forget those claims of which nothing is waited for."""
@@ -259,10 +263,10 @@ class QueueClock:
     def renewed_at(self, claim_id: str, now: float) -> float | None:
         """When the last sign of life of a claim reached its slot that was not sent; None if there was none."""
         claim, until = self._queue.core.claim_table.claims.get(claim_id), now
+        least_s = TRIP_S_MIN * self._queue.bus.scale
         if claim is not None and claim.stage in _HELD and not self._eager:
             while (sent_at := self._said_at(claim, until)) is not None:
-                came_at = self._arrives_at(claim.node, sent_at)
-                if came_at <= now:
+                if sent_at + least_s <= now and (came_at := self._arrives_at(claim.node, sent_at)) <= now:
                     return came_at
                 until = math.nextafter(sent_at, -math.inf)
         node, *times = self._renewed.get(claim_id, ("", -math.inf, -math.inf))
