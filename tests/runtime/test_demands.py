@@ -33,7 +33,7 @@ class At(Clock):
 class Daemon:
     """What demands need of a queue's daemon; it counts how often a word was to be sent, and keeps those that were."""
 
-    context: Any = SimpleNamespace(name="q")
+    context: Any = SimpleNamespace(name="q", bus=SimpleNamespace(urls=("nats://127.0.0.1:4222",)))
     clock: Clock = At()
     started_at = 0.0
     subjects = Subjects("p")
