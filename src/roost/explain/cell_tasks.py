@@ -30,6 +30,7 @@ SHOWN: Final = (
 )  # fmt: skip
 _INSTANCE: Final = re.compile(r'Instance\s*=\s*"((?:[^"\\]|\\.)*)"', re.IGNORECASE)
 _ENVIRONMENT: Final = re.compile(r'\bEnvironment\s*=\s*"([^"]*)"', re.IGNORECASE)
+_RERUN: Final = re.compile(r"\bRerun\s*=\s*true\b", re.IGNORECASE)
 _GRANTS: Final = re.compile(r'AllGrants\s*=\s*"([^"]*)"', re.IGNORECASE)
 _OF_USERS: Final = (HoldCode.USER_REQUEST, HoldCode.SUBMITTED_ON_HOLD)
 _ON_MACHINE: Final = (JobStatus.RUNNING, JobStatus.TRANSFERRING_OUTPUT, JobStatus.SUSPENDED)
@@ -81,6 +82,12 @@ class Task:
     def runs(self) -> bool:
         """Whether it has a slot."""
         return bool(self.instance)
+
+    @property
+    def reruns(self) -> bool:
+        """Whether it may be run again: it was submitted with `-r y`, or without `-r` to a queue with `rerun`."""
+        asked = self.ad.get(cell.RERUN)
+        return cell.NAME not in self.ad or asked == "y" or (asked != "n" and _reruns(self.ad))
 
     @property
     def after(self) -> tuple[int, ...]:
@@ -165,6 +172,12 @@ def slots_asked(row: Mapping[str, Any]) -> tuple[Range, ...]:
     return parallel(text)[1] if isinstance(text, str) else ()
 
 
+def _reruns(row: Mapping[str, Any]) -> bool:
+    told = row.get(cell.TASK)
+    text = told.get("expr", "") if isinstance(told, dict) else told
+    return isinstance(text, str) and _RERUN.search(text) is not None
+
+
 def _grants(row: Mapping[str, Any]) -> Mapping[str, int]:
     told = row.get(cell.TASK)
     text = told.get("expr", "") if isinstance(told, dict) else told
@@ -185,6 +198,9 @@ def instance_of(row: Mapping[str, Any]) -> str:
 
 def held_by(row: Mapping[str, Any]) -> str:
     """Holds of a job on hold."""
+    if row.get("JobStatus") in _ON_MACHINE:
+        letters = row.get(cell.HELD)
+        return letters if isinstance(letters, str) else ""
     if row.get("JobStatus") != JobStatus.HELD:
         return ""
     return str(row.get(cell.HELD) or ("u" if row.get("HoldReasonCode") in _OF_USERS else ""))
@@ -192,18 +208,19 @@ def held_by(row: Mapping[str, Any]) -> str:
 
 def _state(row: Mapping[str, Any], status: int, holds: str, *, runs: bool) -> str:
     again = "R" if int(row.get("NumJobStarts") or 0) > (1 if runs else 0) else ""
+    held = "h" if holds else ""
     match status:
         case JobStatus.HELD:
             error = "" if row.get("HoldReasonCode") in _OF_USERS else "E"
-            return f"{'h' if holds else ''}{error}{again if not error else ''}qw"
+            return f"{held}{error}{'Rq' if again and not error else 'qw'}"
         case JobStatus.REMOVED:
             return "dr" if runs else "d"
         case JobStatus.SUSPENDED:
-            return f"{again}s"
+            return f"{held}{again}s"
         case JobStatus.RUNNING | JobStatus.TRANSFERRING_OUTPUT:
             begun, started = row.get("JobCurrentStartExecutingDate"), row.get("JobCurrentStartDate") or 0
             is_there = status != JobStatus.RUNNING or (begun is not None and begun >= started)
-            return f"{again}{'r' if is_there else 't'}"
+            return f"{held}{again}{'r' if is_there else 't'}"
         case JobStatus.COMPLETED:
             return "z"
     return "Rq" if again else "qw"

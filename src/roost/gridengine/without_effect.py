@@ -49,8 +49,6 @@ CONFIGURATION: Final = {
     "rsh_command": _SESSIONS,
     "rsh_daemon": _SESSIONS,
     "auto_user_delete_time": Idle("users need not be in the list to have what `auto_user_...` gives them"),
-    "reschedule_unknown": Idle("MAX_CLAIM_ALIVES_MISSED says when jobs of lost machines run again",
-                               ("0", "0:0:0", "00:00:00")),
     "delegated_file_staging": Idle("the pool moves files itself", ("false", "0")),
     "reprioritize": _NICE,
 }  # fmt: skip

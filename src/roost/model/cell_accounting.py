@@ -22,6 +22,10 @@ NONE: Final = "NONE"
 ACCOUNT: Final = "sge"
 #: The department of a user whom no list of users has as a member of one.
 DEPARTMENT: Final = "defaultdepartment"
+#: ``failed`` of a run whose machine has lost it: it has no record of how the program ended.
+UNOBSERVED: Final = 19
+#: ``failed`` of a run after which the job migrates to another machine.
+MIGRATING: Final = 24
 #: ``failed`` of a run that is over because the job is to be run again.
 RESCHEDULED: Final = 25
 #: ``failed`` of a run whose program was ended by a signal.

@@ -34,6 +34,8 @@ REPORT_AGAIN_S: Final = 5.0
 CLAIMS_EVERY: Final = 3
 #: How often leases are looked at while the shortest of them lasts, and the shortest time between two looks, s.
 LOOKS_A_LEASE: Final = 6
+#: Longest time without a sign of life after which a machine asks for one, s.
+SILENCE_S_MAX: Final = 1200.0
 LOOK_S_MIN: Final = 0.25
 
 _Slot = TypeVar("_Slot", bound=Slot)
@@ -88,7 +90,10 @@ def _wanted(slots: Iterable[Slot]) -> Iterator[tuple[str, Claim]]:
 
 
 def silent_claims(slots: Iterable[Slot], now: float) -> dict[str, dict[str, str]]:
-    """Queue to its claims with a running job of whose lease half has passed without a sign of life: id to run."""
+    """Queue to its claims with a running job of whose lease half has passed without a sign of life: id to run.
+
+    So do those with longer leases after `SILENCE_S_MAX`: the queue may have ended them, and its word be lost.
+    """
     slots = list(slots)
     running = runs(slots)
     found: dict[str, dict[str, str]] = {}
@@ -96,7 +101,7 @@ def silent_claims(slots: Iterable[Slot], now: float) -> dict[str, dict[str, str]
         claim = slot.state.claim
         if claim.activation is None or claim.lease_s is None or claim.lease_until is None or not slot.schedd:
             continue
-        if claim.lease_until - now <= claim.lease_s / 2:
+        if now - (claim.lease_until - claim.lease_s) >= min(claim.lease_s / 2, SILENCE_S_MAX):
             found.setdefault(slot.schedd, {})[claim.id.text] = running.get(claim.id.text, "")
     return found
 

@@ -44,6 +44,7 @@ from roost.schedd.jobs.book import (
 from roost.schedd.jobs.crontab import KEYS
 from roost.schedd.jobs.job_transitions import On
 from roost.schedd.mass_removal import FEWEST, remove_together
+from roost.schedd.periodic import withdraw
 from roost.schedd.runs.course import leaves_gracefully
 from roost.schedd.runs.news import stand_still
 from roost.schedd.runs.outcome import HoldReason, hold, leave_at_last, leave_removed, release, remove
@@ -135,17 +136,25 @@ def _one(work: Work, claim_table: ClaimTable, job: Job, event: Acted) -> str:
             if job.status not in ON_MACHINE:
                 return _WRONG
             hard, text = event.action is Action.VACATE_FAST, event.reason or "vacated"
-            if claim := _run_of(claim_table, job):
+            claim = _run_of(claim_table, job)
+            if hard and claim is not None and work.now - claim.heard_at > SILENT_ALIVES * claim.alive_s:
+                # The machine does not hear it.
+                text = "rescheduled by command while the machine was not heard of"
+                withdraw(work, claim_table, claim, text, int(VacateCode.USER_VACATE_JOB))
+            elif claim is not None:
                 work.order(EndRun.of(claim, "evict", VacateCode.USER_VACATE_JOB, text, hard=hard))
     return ""
 
 
+_HELD: Final = fold(HELD)
+#: A machine is not heard of once so many signs of life had no answer.
+SILENT_ALIVES: Final = 2
 _OF_USERS: Final = (HoldCode.USER_REQUEST, HoldCode.SUBMITTED_ON_HOLD)
 
 
 def holds_of(job: Job) -> str:
     """The holds of Grid Engine's that a job on hold has: letters of `HOLDS`."""
-    return job.text(fold(HELD)) or ("u" if job.ad.get("HoldReasonCode") in _OF_USERS else "")
+    return job.text(_HELD) or ("u" if job.ad.get("HoldReasonCode") in _OF_USERS else "")
 
 
 def _hold_by(work: Work, job: Job, letters: str) -> None:
@@ -154,10 +163,16 @@ def _hold_by(work: Work, job: Job, letters: str) -> None:
 
 
 def _release(work: Work, claim_table: ClaimTable, job: Job, event: Acted) -> str:
+    letters = event.attributes.get(HELD)
+    if isinstance(letters, str) and job.status in ON_MACHINE:
+        before = job.text(_HELD)
+        after = "".join(letter for letter in before if letter not in letters)
+        work.set(job, **{HELD: after})
+        return "" if after != before else _DONE
     # A job that has not left its machine yet stays: it runs once at a time.
     if job.status is not JobStatus.HELD or job.run:
         return _WRONG
-    held, letters = frozenset(holds_of(job)), event.attributes.get(HELD)
+    held = frozenset(holds_of(job))
     if isinstance(letters, str):
         if held.isdisjoint(letters):
             return _DONE
@@ -178,6 +193,14 @@ def _hold(work: Work, claim_table: ClaimTable, job: Job, event: Acted) -> str:
     if job.status is JobStatus.HELD and isinstance(letters, str):
         wanted = {*holds_of(job), *(letter for letter in letters if letter in HOLDS)}
         _hold_by(work, job, "".join(letter for letter in ALL_HOLDS if letter in wanted))
+        return ""
+    if isinstance(letters, str) and job.status in ON_MACHINE:
+        # It stays there, and is on hold once it waits again.
+        before = job.text(_HELD)
+        after = "".join(letter for letter in HOLDS if letter in before + letters)
+        if after == before:
+            return _DONE
+        _hold_by(work, job, after)
         return ""
     if isinstance(letters, str) and job.status is not JobStatus.IDLE:
         return _WRONG

@@ -10,6 +10,7 @@ from typing import Final
 
 from roost.classad.allowance import EXPRESSION_STEPS, UNLIMITED, Allowance
 from roost.model.codes import VacateCode
+from roost.schedd.cell.rerun import lease_s
 from roost.schedd.changes import AddAudit
 from roost.schedd.claims.claim_table import ClaimTable
 from roost.schedd.claims.held_claims import ALIVES_A_LEASE, HeldClaim, Stage
@@ -148,10 +149,10 @@ def _ask_for_slot_again(work: Work, claim_table: ClaimTable, claim: HeldClaim) -
     if job is not None and job.status is JobStatus.IDLE:
         ask_for_slot(work, claim, job)
     else:
-        _withdraw(work, claim_table, claim, "the job no longer wants the slot")
+        withdraw(work, claim_table, claim, "the job no longer wants the slot")
 
 
-def _withdraw(work: Work, claim_table: ClaimTable, claim: HeldClaim, reason: str, code: int = 0) -> None:
+def withdraw(work: Work, claim_table: ClaimTable, claim: HeldClaim, reason: str, code: int = 0) -> None:
     """Give up a claim, and tell the machine so in case that it hears."""
     claim_lost(work, claim_table, ClaimLost(claim_id=claim.id, reason=reason, code=code))
     work.order(GiveBack(node=claim.node, claim_id=claim.id))
@@ -181,12 +182,12 @@ def _give_up(work: Work, claim_table: ClaimTable) -> None:
         silent_s = work.now - claim.heard_at
         if claim.stage is Stage.ASKED:
             if silent_s > _ANSWER_S:
-                _withdraw(work, claim_table, claim, "the machine does not answer")
+                withdraw(work, claim_table, claim, "the machine does not answer")
             elif claim.gang is not None and work.now - claim.wanted_at > ASK_AGAIN_S:
                 # Other machines may have granted theirs, which stand idle meanwhile.
-                _withdraw(work, claim_table, claim, "not all slots of the parallel job were granted in time")
+                withdraw(work, claim_table, claim, "not all slots of the parallel job were granted in time")
             elif work.now - claim.wanted_at > claim_table.settings.request_timeout_s:
-                _withdraw(work, claim_table, claim, "the slot was not free within REQUEST_CLAIM_TIMEOUT")
+                withdraw(work, claim_table, claim, "the slot was not free within REQUEST_CLAIM_TIMEOUT")
         elif claim.stage is Stage.OVER:
             # It went with another one of its job.
             continue
@@ -195,7 +196,7 @@ def _give_up(work: Work, claim_table: ClaimTable) -> None:
                 give_back(work, claim_table, claim)
         elif silent_s > 0 and silent_s > _lease_s(work, claim_table, claim):
             code = int(VacateCode.RECONNECT_FAILED)
-            _withdraw(work, claim_table, claim, "the machine has not been heard of", code)
+            withdraw(work, claim_table, claim, "the machine has not been heard of", code)
 
 
 def _lease_s(work: Work, claim_table: ClaimTable, claim: HeldClaim) -> float:
@@ -207,9 +208,9 @@ def _lease_s(work: Work, claim_table: ClaimTable, claim: HeldClaim) -> float:
     job = None if claim.job is None else work.book.find(claim.job)
     if job is None:
         return _LEASE_S
-    lease_s = job.whole("jobleaseduration")
-    if lease_s > 0:
-        return max(float(lease_s), ALIVES_A_LEASE * claim.alive_s)
+    kept_s = lease_s(job.ad, is_part=claim.is_part)
+    if kept_s > 0:
+        return max(float(kept_s), ALIVES_A_LEASE * claim.alive_s)
     return claim_table.settings.alives_missed_max * claim.alive_s
 
 

@@ -25,6 +25,7 @@ from roost.schedd.admission.rules import NotAdmitted, check_description, check_g
 from roost.schedd.cell import array_holds
 from roost.schedd.cell.errors import clear_errors
 from roost.schedd.cell.reporting import report
+from roost.schedd.cell.rerun import lease_s
 from roost.schedd.cell.usage import clear_usage, rule_usage
 from roost.schedd.changes import Change, PutClaim, PutCluster, PutJob
 from roost.schedd.claims.claim_table import ClaimTable, QueueSettings
@@ -390,7 +391,7 @@ class Queue:
             self.claim_table.claims[claim.id] = claim
             if job is not None:
                 job.claim_id, job.run = claim.id, kept.run
-                claim.keep_within(job.whole("jobleaseduration"))
+                claim.keep_within(lease_s(job.ad))
             elif kept.job is not None and not kept.run:
                 claim.job = kept.job
                 parts.append(claim)

@@ -60,8 +60,13 @@ def test_holds_of_tasks_come_and_go(desk: Desk) -> None:
     )
     assert desk("qrls", "-h", "x", "h", status=7).err == 'qalter: Unknown hold list "x" specified to -h option\n'
     started(desk, array)
-    running = desk("qhold", f"{array}.2", status=1)
-    assert running.err == f"job-array task {array}.2 runs, and pools hold tasks that wait only\n"
+    assert desk("qhold", f"{array}.2").out == f"modified hold of job-array task {array}.2\n"
+    assert ("hr", "2") in states(desk)
+    assert desk("qhold", f"{array}.2").out == ""
+    assert desk("qmod", "-f", "-rj", f"{array}.2").out.startswith(f"Forced rescheduling of job-array task {array}.2 ")
+    eventually(lambda: ("hRq", "2") in states(desk), what=lambda: desk("qstat").out)
+    assert desk("qrls", f"{array}.2").out == f"modified hold of job-array task {array}.2\n"
+    eventually(lambda: ("Rr", "2") in states(desk), what=lambda: desk("qstat").out)
 
 
 def test_a_job_starts_when_its_last_hold_is_gone(desk: Desk) -> None:

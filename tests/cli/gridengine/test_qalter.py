@@ -39,7 +39,7 @@ def test_everything_that_is_changed_is_told_in_order_and_acts(desk: Desk) -> Non
         "CellJobName": "nn", "CellAccount": "x", "CellResources": "h_rt=5", "CellQueues": "all.q", "JobPrio": -3,
     }  # fmt: skip
     assert (found["Out"], found["Err"], found["Iwd"]) == ("/tmp/o", "/tmp/e", str(desk.pool.work))
-    assert "X=1" in found["Environment"] and "NumJobStarts == 0" in str(found["Requirements"])
+    assert "X=1" in found["Environment"] and found["CellRerun"] == "n"
     detail = desk("qstat", "-j", "nn").out
     assert "hard resource_list:         h_rt=5" in detail and "soft resource_list:         arch=y" in detail
 

@@ -90,17 +90,30 @@ def test_a_job_is_rescheduled_unless_it_must_not_run_again(desk: Desk) -> None:
     started(desk, again), started(desk, once)
     host = node(desk.pool)
     assert desk("qmod", "-rj", "once", "again").out == (
-        f"The job {once} is running in queue none where jobs are not rerunable.\n"
-        f"Pushed rescheduling of job {again} on host {host}\n"
+        f"The job {once} is not restartable\nPushed rescheduling of job {again} on host {host}\n"
     )
     eventually(lambda: sorted(states(desk)) == [("Rr", ""), ("r", "")], lambda: str(states(desk)))
-    assert desk("qmod", "-f", "-rj", "once", status=1).err == (
-        f"job {once} was submitted with -r n, and a pool does not run it a second time\n"
-    )
     assert sorted(desk("qmod", "-rq", "all.q").out.splitlines()) == [
         f"Pushed rescheduling of job {again} on host {host}",
-        f"The job {once} is running in queue none where jobs are not rerunable.",
+        f"The job {once} is not restartable",
     ]
+    eventually(lambda: sorted(states(desk)) == [("Rr", ""), ("r", "")], lambda: str(states(desk)))
+    assert desk("qmod", "-f", "-rj", "once").out == f"Forced rescheduling of job {once} on host {host}\n"
+    eventually(lambda: sorted(states(desk)) == [("Rr", ""), ("Rr", "")], lambda: str(states(desk)))
+
+
+def test_rerun_of_the_queue_counts_for_jobs_that_do_not_say(desk: Desk) -> None:
+    job = desk.qsub("-N", "plain", "-o", "/dev/null", "-j", "y", "-b", "y", "sleep", "60")
+    started(desk, job)
+    words = f"The job {job} is running in queue none where jobs are not rerunable.\n"
+    assert desk("qmod", "-rj", "plain").out == words
+    desk("qconf", "-rattr", "queue", "rerun", "TRUE", "all.q")
+    # What it was started with counts.
+    assert desk("qmod", "-rj", "plain").out == words
+    second = desk.qsub("-N", "second", "-o", "/dev/null", "-j", "y", "-b", "y", "sleep", "60")
+    started(desk, second)
+    assert desk("qmod", "-rj", "second").out.startswith(f"Pushed rescheduling of job {second} on host ")
+    desk("qconf", "-rattr", "queue", "rerun", "FALSE", "all.q")
 
 
 def test_a_job_in_error_is_cleared(desk: Desk) -> None:

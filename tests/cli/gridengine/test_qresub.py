@@ -40,7 +40,6 @@ def test_what_cannot_be_copied_is_refused(desk: Desk) -> None:
         ("cc", 4, 'job "0" does not exist\n', ""),
         ("JOB.1", 4, "", "denied: the selected option works only on jobs and not on tasks\n"),
         ("-h x JOB", 7, "", 'qalter: Unknown hold list "x" specified to -h option\n'),
-        ("-h o JOB", 2, "", "qresub: -h o is not possible in a Roost pool"),
         ("-p 1 JOB", 5, "", "Unknown option -p\n"),
         ("-h", 2, "", "qalter: -h option must have argument\n"),
     ):
@@ -48,6 +47,19 @@ def test_what_cannot_be_copied_is_refused(desk: Desk) -> None:
         assert (done.out, done.err.startswith(err), bool(done.err)) == (out, True, bool(err)), (options, done)
     assert "ERROR! no option argument" in desk("qresub", status=1).err
     assert desk("qstat").out.count(" cc ") == 1
+
+
+def test_copies_have_the_holds_that_operators_and_managers_give_them(desks: tuple[Desk, Desk]) -> None:
+    root, user = desks
+    job = root.qsub("-h", "-N", "own", "-b", "y", "sleep", "60")
+    assert root("qresub", "-h", "os", str(job)).out.startswith(f"modified hold of job {job}\nYour job ")
+    copy = max(int(line.split()[0]) for line in root("qstat").out.splitlines()[2:])
+    assert root.pool.job(f"{copy}.0")["CellHolds"] == "os"
+    theirs = user.qsub("-h", "-N", "their", "-b", "y", "sleep", "60")
+    denied = f'denied: "{USER}" must be manager to set manager hold\n'
+    assert user("qresub", "-h", "us", str(theirs), status=10).out == denied
+    assert user("qstat", "-u", "*").out.count(" their ") == 1
+    root("qdel", "own"), user("qdel", "their")
 
 
 def test_jobs_of_others_are_not_copied(desks: tuple[Desk, Desk]) -> None:

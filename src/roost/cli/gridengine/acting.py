@@ -182,10 +182,8 @@ def _hold(
     return status
 
 
-def hold_job(
-    pool: Pool, action: Literal["hold", "release"], letters: str, tasks: list[Task], *, quiet: bool = False
-) -> int:
-    """Hold or release the tasks of one job, and tell; `quiet`: not where nothing changes. The exit status."""
+def hold_job(pool: Pool, action: Literal["hold", "release"], letters: str, tasks: list[Task]) -> int:
+    """Hold or release the tasks of one job, and tell of those that it changes. The exit status."""
     number, say = tasks[0].job, sys.stdout.write
     try:
         refused = _act(pool, action, tasks, letters)
@@ -202,11 +200,10 @@ def hold_job(
         what = f"job-array task {number}.{task.number}" if task.tasks else f"job {number}"
         why = refused.get(f"{task.job}.{task.proc}")
         if why is None:
-            changes = bool(set(letters) - set(task.holds)) if action == "hold" else bool(task.holds)
-            if changes or (action == "hold" and not quiet):
+            if bool(set(letters) - set(task.holds)) if action == "hold" else bool(task.holds):
                 say(f"modified hold of {what}\n")
         elif action == "hold" and why == "bad-status":
             sys.stdout.flush()
-            sys.stderr.write(f"{what} runs, and pools hold tasks that wait only\n")
+            sys.stderr.write(f"{what} is being deleted, and cannot be held\n")
             status = FAILED
     return status

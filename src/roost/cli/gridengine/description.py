@@ -54,7 +54,7 @@ def plan_of(asked: Asked, work: Work) -> tuple[str, ClusterPlan]:
     common["Environment"] = plain(environment_to_raw(environment_of(asked)))
     common["JobPrio"] = asked.priority
     not_before = instant(asked.texts["a"]) if "a" in asked.texts else None
-    requirements = requirements_of(reruns=asked.yes.get("r", True), not_before=not_before)
+    requirements = requirements_of(not_before=not_before)
     common.put("Requirements", parse_expression(requirements))
     attributes = attributes_of(asked) | {
         cell.SCRIPT: work.script.text if work.script else None,

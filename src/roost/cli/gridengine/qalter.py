@@ -177,9 +177,9 @@ class _Change:
         letters = HOLDS.upper() if "n" in self._holds else self._holds
         status = 0
         if away := "".join(letter.lower() for letter in letters if letter.isupper()):
-            status = hold_job(pool, "release", away, tasks, quiet=True)
+            status = hold_job(pool, "release", away, tasks)
         if kept := "".join(letter for letter in letters if letter.islower()):
-            status = hold_job(pool, "hold", kept, tasks, quiet=True) or status
+            status = hold_job(pool, "hold", kept, tasks) or status
         return min(status, FAILED)
 
     def _alter(self, pool: Pool, number: int) -> int:
@@ -290,10 +290,9 @@ class _Change:
             attributes[cell.NAME] = asked.texts["N"]
         if not {"v", "V"}.isdisjoint(self._options):
             attributes["Environment"] = environment_to_raw(environment_of(asked))
-        if not {"r", "a"}.isdisjoint(self._options):
-            reruns = asked.yes.get("r", row.get(cell.RERUN) != "n")
+        if "a" in self._options:
             not_before = attributes.get(cell.NOT_BEFORE, row.get(cell.NOT_BEFORE))
-            attributes["Requirements"] = {"expr": requirements_of(reruns=reruns, not_before=not_before)}
+            attributes["Requirements"] = {"expr": requirements_of(not_before=not_before)}
         for option, other in (("ckpt", "c"), ("c", "ckpt")):
             if option in self._options and other not in self._options:
                 # They are looked at together.

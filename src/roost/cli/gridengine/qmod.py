@@ -232,11 +232,14 @@ class _Work:
         )
 
     def _reschedule(self, task: Task, denied: str = "") -> int:
-        if task.ad.get(cell.RERUN) == "n":
-            if self._force:
-                return _complain(f"{_called(task)} was submitted with -r n, and a pool does not run it a second time")
-            words = f"The {_called(task)} is running in queue none where jobs are not rerunable."
-            return _said(words, 0)
+        if not self._force and not task.reruns:
+            # What changes nothing tells whether the user may act on it.
+            if self._act("suspend" if task.status == JobStatus.SUSPENDED else "continue", task, denied) == "":
+                return FAILED
+            if task.ad.get(cell.RERUN) == "n":
+                return _said(f"The {_called(task)} is not restartable", 0)
+            # 8.1.9 names no queue here either.
+            return _said(f"The {_called(task)} is running in queue none where jobs are not rerunable.", 0)
         if interface := task.ad.get(cell.CHECKPOINT):
             return _said(f"{task.job} requests ckpt object {interface}. Therefore this job is not restartable.", 0)
         host = task.instance.partition("@")[2]

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from roost.cli.pool import Pool
     from roost.schedd.submit.plan import ClusterPlan
 
-OPTIONS: Final = (Option("h", "u: submit the copies on hold; n: do not", "hold_list"),)
+OPTIONS: Final = (Option("h", "submit the copies on hold: some of the letters u, o and s; n: do not", "hold_list"),)
 _POSITIONAL: Final = "job_id_list"
 #: What a copy has of a job as it is.
 _COPIED: Final = (
@@ -34,6 +34,7 @@ _COPIED: Final = (
 )  # fmt: skip
 #: Exit statuses.
 _REFUSED: Final = 4
+_NO_OPERATOR: Final = 10
 _UNKNOWN: Final = 5
 
 
@@ -56,13 +57,12 @@ def run(name: str, arguments: list[str]) -> int:
         raise Failure("denied: the selected option works only on jobs and not on tasks", _REFUSED)
     # A name means no job here, as in Grid Engine.
     numbers = [int(job) if job.isdecimal() and len(job) < 10 else 0 for job in jobs]
-    if not {"o", "s"}.isdisjoint(holds):
-        raise Failure(f"qresub: -h {holds} is not possible in a Roost pool: use -h u, and qhold for the copies", USAGE)
-    return ask(name, lambda pool: _resubmit(pool, numbers, is_held="u" in holds))
+    letters = "".join(letter for letter in cell.HOLDS if letter in holds)
+    return ask(name, lambda pool: _resubmit(pool, numbers, letters))
 
 
-def _resubmit(pool: Pool, numbers: list[int], *, is_held: bool) -> int:
-    """Submit copies of all of them, or of none."""
+def _resubmit(pool: Pool, numbers: list[int], letters: str) -> int:
+    """Submit copies of all of them, or of none, with these holds."""
     plans = []
     for number in numbers:
         rows = pool.ask(queue.Query(jobs=(str(number),))) if number else []
@@ -78,18 +78,36 @@ def _resubmit(pool: Pool, numbers: list[int], *, is_held: bool) -> int:
             return _REFUSED
         if cell.NAME not in rows[0]:
             raise Failure(f"qresub: job {number} was not submitted by qsub; submit its description again", _REFUSED)
-        plans.append(_copy(min(rows, key=lambda row: int(row["ProcId"])), is_held=is_held))
+        plans.append(_copy(min(rows, key=lambda row: int(row["ProcId"])), is_held=bool(letters)))
     for number, plan in zip(numbers, plans, strict=True):
         try:
             (done,) = pool.ask(queue.Submit(clusters=(plan.to_data(),)))
         except Refused as refused:
             sys.stdout.write(f"{refused.answer.text or refused}\n")
             return _REFUSED
-        if is_held:
+        if letters:
+            if status := _hold(pool, done.cluster, letters):
+                return status
             sys.stdout.write(f"modified hold of job {number}\n")
         tasks = plan.common.get(cell.TASKS)
         what = f"job-array {done.cluster}.{tasks}" if isinstance(tasks, str) else f"job {done.cluster}"
         sys.stdout.write(f'Your {what} ("{plan.common.get(cell.NAME)}") has been submitted\n')
+    return 0
+
+
+def _hold(pool: Pool, cluster: int, letters: str) -> int:
+    """Give a copy, which was submitted with a user's hold, its holds; where that is refused it goes. Exit status."""
+    jobs = (str(cluster),)
+    if letters == "u":
+        return 0
+    try:
+        pool.ask(queue.Act(action="hold", jobs=jobs, reason=f"by user {pool.user}", attributes={cell.HELD: letters}))
+        if "u" not in letters:
+            pool.ask(queue.Act(action="release", jobs=jobs, reason="qresub", attributes={cell.HELD: "u"}))
+    except Refused as refused:
+        pool.ask(queue.Act(action="remove", jobs=jobs, reason="qresub: its holds were refused"))
+        sys.stdout.write(f"{refused.answer.text or refused}\n")
+        return _NO_OPERATOR
     return 0
 
 

@@ -242,14 +242,9 @@ def _priority(text: str) -> int:
     return number
 
 
-def requirements_of(*, reruns: bool, not_before: int | None) -> str:
+def requirements_of(*, not_before: int | None) -> str:
     """When a job may start at all; which host it starts on is the cell's business alone."""
-    terms = []
-    if not reruns:
-        terms.append("NumJobStarts == 0")
-    if not_before:
-        terms.append(f"time() >= {not_before}")
-    return " && ".join(terms) or "true"
+    return f"time() >= {not_before}" if not_before else "true"
 
 
 def requests_of(asked: Asked) -> dict[str, str | int | bool | None]:

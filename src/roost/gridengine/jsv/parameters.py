@@ -389,9 +389,7 @@ def _again(
     for attribute, value in attributes.items():
         _put(common, attribute, value)
     common["JobPrio"] = asked.priority
-    common.put(
-        "Requirements", parse_expression(requirements_of(reruns=asked.yes.get("r", True), not_before=not_before))
-    )
+    common.put("Requirements", parse_expression(requirements_of(not_before=not_before)))
     if parameters.get("b") == "y":
         common["Cmd"] = parameters["CMDNAME"]
     common["Arguments"] = plain(join_raw(_arguments(parameters)))

@@ -14,17 +14,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from roost.classad import ClassAd
 from roost.gridengine.cell import Cell
 from roost.gridengine.instances import Resolver
 from roost.gridengine.objects.complex import Type, value_number
+from roost.gridengine.objects.configuration import BY_NAME, GLOBAL
 from roost.gridengine.objects.pairs import Pair
 from roost.gridengine.objects.people import department_of
+from roost.gridengine.objects.values import seconds
 from roost.gridengine.scheduling import Dispatch, Grant, PendingJob, Request, RunningTask
 from roost.gridengine.scheduling.loads import host_of
 from roost.model.cell_requests import ranges
+
+#: `max_unheard` may be infinite.
+_UNHEARD_S_MAX: Final = 1e6
 
 
 class Parts(NamedTuple):
@@ -82,6 +87,7 @@ def task_ad(
     ad.update({name: value for name, value in _ranked(job) if value})
     if nice := _nice(cell, grants[0].instance):
         ad["Nice"] = nice
+    ad.update(_after_loss(cell, grants[0].instance))
     if category := category_of(cell, request, job.reservation):
         ad["Category"] = category
     if parts is not None:
@@ -124,6 +130,28 @@ def _nice(cell: Cell, instance: str) -> int:
     if queue is None or not (queue.defaults.priority.number or queue.overrides.get("priority")):
         return 0
     return int(Resolver(cell).instance(queue, host_of(instance)).settings.priority.number)
+
+
+def _after_loss(cell: Cell, instance: str) -> dict[str, float | bool]:
+    """Whether jobs of a queue instance are run again when they are lost, and after what time of silence, s."""
+    queue, host = cell.queues.get(instance.partition("@")[0]), host_of(instance)
+    found: dict[str, float | bool] = {}
+    if queue is not None and (queue.defaults.rerun or queue.overrides.get("rerun")):
+        found["Rerun"] = Resolver(cell).instance(queue, host).settings.rerun
+    wait_s = _time(cell, host, "reschedule_unknown")
+    if wait_s and math.isfinite(wait_s):
+        found["RescheduleAfter"] = wait_s + min(_time(cell, GLOBAL, "max_unheard"), _UNHEARD_S_MAX)
+    return found
+
+
+def _time(cell: Cell, host: str, name: str) -> float:
+    """A time of the configuration of a host, or else of the global one, s."""
+    for place in (host, GLOBAL):
+        configuration = cell.configurations.get(place)
+        text = None if configuration is None else configuration.get(name)
+        if text is not None:
+            return seconds(text) or 0.0
+    return seconds(BY_NAME[name].default) or 0.0
 
 
 def category_of(cell: Cell, request: Request, reservation: int = 0) -> str:

@@ -74,7 +74,7 @@ def read_qsub(line: str, name: str) -> QsubJob:
 
 
 def _attributes(asked: Asked, name: str, after: tuple[str, ...]) -> dict[str, Any]:
-    requirements = requirements_of(reruns=asked.yes.get("r", True), not_before=None)
+    requirements = requirements_of(not_before=None)
     found: dict[str, Any] = {
         cell.NAME: asked.texts.get("N", name),
         "JobPrio": asked.priority,

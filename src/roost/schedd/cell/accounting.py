@@ -21,10 +21,12 @@ from roost.model.cell_accounting import (
     RESCHEDULED,
     RESOURCES_USED,
     SIGNALLED,
+    UNOBSERVED,
     AccountingRecord,
     TaskUse,
 )
 from roost.model.cell_usage import IO, MEMORY
+from roost.model.codes import VacateCode
 from roost.schedd.changes import AddAccounting
 from roost.schedd.events import RunEnded
 from roost.schedd.jobs.book import Cluster, Job
@@ -37,9 +39,10 @@ _KIB = 1024
 _LARGEST = "ru_maxrss"
 
 
-def account_end(work: Work, job: Job, event: RunEnded, *, reserved: bool = False) -> None:
+def account_end(work: Work, job: Job, event: RunEnded, *, over: bool = False, reserved: bool = False) -> None:
     """The machine reports the end of the present run; the job has taken over what it says.
 
+    `over`: the job was evicted, and is not run again.
     `reserved`: what was reserved counts in place of what was used (ACCT_RESERVED_USAGE).
     """
     record = _begun(job)
@@ -49,7 +52,12 @@ def account_end(work: Work, job: Job, event: RunEnded, *, reserved: bool = False
     status = event.exit_code or 0
     if event.exit_signal is not None and event.ending != "evict":
         status = 128 + event.exit_signal
-    record = replace(record, failed=_failed(event), exit_status=status)
+    failed = _failed(event)
+    if failed == RESCHEDULED and event.code == VacateCode.STARTER_ERROR:
+        failed = UNOBSERVED
+    elif over:
+        failed, status = SIGNALLED, 128 + _SIGKILL
+    record = replace(record, failed=failed, exit_status=status)
     if event.started:
         record = _used(record, job, said, int(event.at))
     task = job.ad.get(cell.TASK)
@@ -140,11 +148,11 @@ def _failed(event: RunEnded) -> int:
     return 0 if event.exit_signal is None and event.ending == "exit" else SIGNALLED
 
 
-def account_lost(work: Work, job: Job) -> None:
-    """The run is over, and its machine cannot say how."""
+def account_lost(work: Work, job: Job, failed: int = RESCHEDULED) -> None:
+    """The run is over, and its machine cannot say how; `failed` is why."""
     record = _begun(job)
     if record is not None:
-        work.changes.append(AddAccounting(record=replace(record, submitted=0, failed=RESCHEDULED)))
+        work.changes.append(AddAccounting(record=replace(record, submitted=0, failed=failed)))
 
 
 def account_deleted(work: Work, job: Job, *, reserved: bool = False) -> None:

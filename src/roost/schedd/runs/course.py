@@ -16,12 +16,14 @@ from roost.classad.ad import MISSING, key_of
 from roost.classad.values import fold
 from roost.classad.world import World
 from roost.model.audit import AuditKind, Source
+from roost.model.cell_accounting import RESCHEDULED, UNOBSERVED
 from roost.model.cell_requests import LIMIT_EXCEEDED
 from roost.model.codes import HoldCode, VacateCode
 from roost.model.pool_policy import KNOBS, PLACES
 from roost.schedd.admission.rules import too_large
 from roost.schedd.cell.accounting import account_end, account_lost, with_tasks
 from roost.schedd.cell.errors import note_error
+from roost.schedd.cell.rerun import is_over, lease_s
 from roost.schedd.cell.usage import charge, forget_run
 from roost.schedd.claims.claim_table import ClaimTable
 from roost.schedd.claims.claim_transitions import ClaimOn, move_claim
@@ -47,7 +49,7 @@ from roost.schedd.runs.gangs import back_to_idle
 from roost.schedd.runs.local import is_local
 from roost.schedd.runs.match_macros import Unexpandable, expanded
 from roost.schedd.runs.news import address, count_checkpoints, count_suspension, present, take_over
-from roost.schedd.runs.outcome import HoldReason, at_exit, hold, leave_removed, requeue
+from roost.schedd.runs.outcome import HoldReason, at_exit, hold, leave_removed, remove, requeue
 from roost.schedd.runs.provisioned import provisioned
 from roost.schedd.status import LEAVING, JobStatus
 from roost.schedd.work import PLAIN, Work
@@ -136,6 +138,7 @@ def ask_for_slot(work: Work, claim: HeldClaim, job: Job) -> None:
     if claim.task is not None:
         ad = ad.copy()
         ad["CellTask"] = claim.task
+        ad["JobLeaseDuration"] = lease_s(ad, is_part=claim.is_part)
         if "Gang" in claim.task:
             # Each slot of a parallel job is a core.
             ad["RequestCpus"] = int(claim.task.get("Slots", 1))
@@ -308,7 +311,6 @@ def start_run(work: Work, claim_table: ClaimTable, claim: HeldClaim, job: Job) -
     claim.job, claim.run, claim.idle_since = job.id, run, None
     claim.confirmed, claim.asked, claim.heard_at, claim.alive_at = False, claim_table.asks, work.now, work.now
     claim.orders, claim.still = 1, None
-    claim.keep_within(job.whole("jobleaseduration"))
     work.move(job, On.STARTED, taken=True)
     given = {} if claim.slot_ad is None else provisioned(job.ad, claim.slot_ad)
     now = int(work.now)
@@ -327,6 +329,7 @@ def start_run(work: Work, claim_table: ClaimTable, claim: HeldClaim, job: Job) -
         CellTask=claim.task,
         **given,
     )
+    claim.keep_within(lease_s(job.ad))
     work.keep(claim)
     _order_start(work, claim, job, ad, (*_OF_START, *given))
     return True
@@ -499,7 +502,8 @@ def _job_ended(work: Work, claim_table: ClaimTable, job: Job, event: RunEnded) -
     count_checkpoints(work, job, event.checkpoints, event.at)
     charge(work, claim_table, job, event.run, event.at, event.attributes)
     forget_run(work, claim_table, job, event.run)
-    account_end(work, job, of_job, reserved=claim_table.usage.rules.accounts_reserved)
+    over = event.ending == "evict" and event.started and is_over(job, event.code, event.attributes)
+    account_end(work, job, of_job, over=over, reserved=claim_table.usage.rules.accounts_reserved)
     note_error(work, claim_table, job, event)
     if event.attributes.get("CellFailed") == LIMIT_EXCEEDED:
         work.log(job, log.Generic(text=f"Job was killed: {job.text('cellfailedreason')}"))
@@ -510,6 +514,8 @@ def _job_ended(work: Work, claim_table: ClaimTable, job: Job, event: RunEnded) -
     elif job.status is JobStatus.HELD:
         work.log(job, _evicted(event))
         work.log(job, log.JobHeld.of)
+    elif over:
+        _not_again(work, job, event.text)
     else:
         _outcome(work, claim_table, job, event)
 
@@ -596,6 +602,14 @@ def _outcome(work: Work, claim_table: ClaimTable, job: Job, event: RunEnded) -> 
             requeue(work, job, code=event.code or VacateCode.STARTER_ERROR, subcode=event.subcode, text=event.text)
 
 
+def _not_again(work: Work, job: Job, text: str) -> None:
+    """A job that was lost, and is not to be run a second time, is over."""
+    reason = f"the run was lost ({text}), and the job is not run again (qsub -r, or `rerun` of its queue)"
+    remove(work, job, On.REMOVE_POLICY, reason)
+    work.decided(job, Ruling(kind=AuditKind.REMOVAL, reason=reason))
+    leave_removed(work, job)
+
+
 def claim_lost(work: Work, claim_table: ClaimTable, event: ClaimLost) -> None:
     """A claim is over, and with it the run of which no end has been reported."""
     claim = claim_table.claims.get(event.claim_id)
@@ -615,8 +629,10 @@ def claim_lost(work: Work, claim_table: ClaimTable, event: ClaimLost) -> None:
         return
     was_running = bool(job.run)
     began = job.ad.cell("jobcurrentstartexecutingdate") is not MISSING
+    code = event.code or VacateCode.RECONNECT_FAILED
+    over = began and is_over(job, event.code or VacateCode.STARTER_ERROR, ClassAd())
     if began:
-        account_lost(work, job)
+        account_lost(work, job, RESCHEDULED if event.code and not over else UNOBSERVED)
     if was_running:
         forget_run(work, claim_table, job, job.run)
     _run_over(work, job)
@@ -630,7 +646,8 @@ def claim_lost(work: Work, claim_table: ClaimTable, event: ClaimLost) -> None:
     work.set(job, CurrentHosts=0, LastRemoteHost=claim.slot, RemoteHost=None, ShadowBday=None)
     if job.status in (JobStatus.REMOVED, JobStatus.HELD) or not began:
         _settle(work, job)
+    elif over:
+        _not_again(work, job, event.reason)
     else:
-        code = event.code or VacateCode.RECONNECT_FAILED
         lost = claim.slot if code == VacateCode.RECONNECT_FAILED else ""
         requeue(work, job, code=code, text=event.reason, lost=lost)

@@ -18,6 +18,7 @@ from typing import Final
 from roost.base.changed import maker
 from roost.classad import ClassAd
 from roost.model.codes import VacateCode
+from roost.schedd.cell.rerun import lease_s
 from roost.schedd.claims.claim_table import ClaimTable
 from roost.schedd.claims.claim_transitions import ClaimOn, move_claim
 from roost.schedd.claims.held_claims import Gang, HeldClaim, Stage
@@ -66,7 +67,7 @@ def begun(work: Work, gang: Gang, job: Job) -> None:
             claim.idle_since, claim.heard_at, claim.alive_at = None, work.now, work.now
             # It has no run that the machine could report on.
             claim.confirmed = True
-            claim.keep_within(job.whole("jobleaseduration"))
+            claim.keep_within(lease_s(job.ad, is_part=True))
             work.keep(claim)
 
 
@@ -142,7 +143,7 @@ def restore(work: Work, claim_table: ClaimTable, kept: list[HeldClaim]) -> None:
             claim.job, claim.unwanted = None, True
             continue
         claim.unwanted, claim.confirmed, claim.gang = False, True, master.gang
-        claim.keep_within(job.whole("jobleaseduration"))
+        claim.keep_within(lease_s(job.ad, is_part=True))
         master.gang.claims.append(claim)
     for claim in claim_table.claims.values():
         gang = claim.gang

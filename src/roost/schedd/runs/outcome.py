@@ -31,6 +31,7 @@ _KINDS: Final = {
 _HOLD_CODES: Final = frozenset(map(int, HoldCode))
 #: On a removed job that stays in the queue, folded: its end is in the log.
 _TOLD: Final = "removaltold"
+_HELD: Final = fold(HELD)
 
 
 class HoldReason(NamedTuple):
@@ -87,6 +88,9 @@ def release(work: Work, job: Job, on: On, text: str) -> None:
     for name in ("HoldReason", "HoldReasonCode", "HoldReasonSubCode", HELD):
         if job.ad.cells.get(fold(name)) is not None:
             del job.ad[name]
+    if job.text(_HELD):
+        # Its cluster was submitted on hold.
+        job.ad.put(HELD, "")
     work.take(job, row)
     work.log(job, log.JobReleased(reason=text))
 
@@ -147,6 +151,7 @@ def requeue(work: Work, job: Job, *, code: int, text: str, subcode: int = 0, los
     else:
         work.log(job, lambda ad: log.JobEvicted.of(ad, reason=text, code=int(code), subcode=int(subcode)))
     work.take(job, row)
+    _stay_on_hold(work, job)
 
 
 def at_exit(work: Work, policy: SystemPolicy, job: Job, event: RunEnded) -> None:
@@ -207,6 +212,13 @@ def _again(work: Work, job: Job) -> None:
     )
     work.set(job, JobCurrentStartExecutingDate=None)
     work.take(job, row)
+    _stay_on_hold(work, job)
+
+
+def _stay_on_hold(work: Work, job: Job) -> None:
+    """A job that has come back from its machine is on hold if `qhold` said so while it ran."""
+    if job.text(_HELD):
+        hold(work, job, On.HOLD_COMMAND, HoldReason(HoldCode.USER_REQUEST, "qhold, while the job ran"))
 
 
 def _done(work: Work, job: Job) -> None:
