@@ -18,6 +18,7 @@ SOURCE: Final = Path(__file__).resolve().parents[1] / "src/roost"
 
 #: Name to why it is there.
 STATED: Final = {
+    "collect": "prometheus_client calls it",
     "flaws": "tests of the tables of all machines look for mistakes in them with it",
     "format_help": "argparse calls it",
     "formatTime": "logging calls it",

@@ -57,7 +57,7 @@ OPTIONS = {
     "--subsystem": "NAME",
     "--target": "AD",
     # With a unit where minutes are usual, as in scenarios.
-    "--timeout": {"wait": "SECONDS", "hook test": "SECONDS", "lab test": "TIME"},
+    "--timeout": {"wait": "SECONDS", "hook test": "SECONDS", "lab test": "DURATION"},
 }
 #: The short form of an option, wherever it exists.
 SHORT = {
@@ -67,7 +67,7 @@ SHORT = {
 #: What arguments are called; several commands may have each.
 ARGUMENTS = frozenset((
     "AD", "ADS", "CLUSTER", "CODE", "DIR", "EXPR", "FILE", "HOOK", "INSTANCE", "JOB", "MACHINE", "NAME", "NAME=VALUE",
-    "NEW", "OLD", "PATH", "SLOT", "TOPIC", "USER",
+    "NEW", "OLD", "PATH", "SLOT", "TOKEN", "TOPIC", "USER",
 ))  # fmt: skip
 #: Former names of options, which are still accepted: command, and the same line as it is written now.
 FORMER = {

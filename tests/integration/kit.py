@@ -77,7 +77,7 @@ class Pool:
         self.sensors = place / "sensors.json"
         self.sense(load=0.0, keyboard_idle_s=100_000, console_idle_s=100_000, cpus=cpus, memory_mb=4096, load_values={})
         self.home.joinpath("roost.config").write_text(
-            f"use ROLE : Personal\n"
+            f"use ROLE : Personal\nWEB_SERVER = False\n"
             f"ROOST_SENSORS_FILE = {self.sensors}\n"
             f"POLLING_INTERVAL = 1\nUPDATE_INTERVAL = 5\n"
             f"STARTER_UPDATE_INTERVAL = 1\nSTARTER_INITIAL_UPDATE_INTERVAL = 1\n"
@@ -99,7 +99,7 @@ class Pool:
     def try_(self, *words: str, text: str = "", within_s: float = PATIENCE_S) -> subprocess.CompletedProcess[str]:
         """Run a command of Roost; within this process, but for those that begin or end the pool."""
         # Commands of kinds have their options behind the kind.
-        named = 2 if words[0] in ("cell", "explain", "story") else 1
+        named = 2 if words[0] in ("cell", "explain", "story", "token") else 1
         arguments = [*words[:named], "--home", str(self.home), *words[named:]]
         if words[0] in ("up", "down"):
             command = [*self.inside, sys.executable, "-m", "roost.cli", *arguments]

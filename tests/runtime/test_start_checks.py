@@ -8,6 +8,7 @@ from typing import Any, cast
 
 import pytest
 
+from roost.api.daemon import WebDaemon
 from roost.cli.__main__ import main
 from roost.config import Config, MemoryHost, load_text
 from roost.config.knob import KnobType, Reload
@@ -84,7 +85,7 @@ def _start(role: str, config: Config, home: Home) -> None:
         master_settings(config)
         return
     log_settings(config, home, role)
-    made = {"central": CentralDaemon, "schedd": ScheddDaemon, "node": NodeDaemon}[role]
+    made: Any = {"central": CentralDaemon, "schedd": ScheddDaemon, "node": NodeDaemon, "web": WebDaemon}[role]
     settings = BusSettings(urls=(), pool="pool", name=role, user="")
     context = RoleContext(role=role, name="m", home=home, roots=None, bus=settings)
     daemon = made(context, config, cast("Any", _Bus()))

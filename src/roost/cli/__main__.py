@@ -49,6 +49,8 @@ COMMANDS: Final = {
     "lab": "lab.command",
     "policy": "policy",
     "shims": "shims",
+    "web": "web",
+    "token": "web",
     "help": "help.command",
     "completion": "help.completion",
 }

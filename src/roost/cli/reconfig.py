@@ -15,7 +15,7 @@ from roost.runtime.home import Home, HomeError
 
 #: How long daemons are waited for, s.
 _WAIT_S: Final = 15.0
-_ROLES: Final = ("central", "schedd", "node")
+_ROLES: Final = ("central", "schedd", "node", "web")
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:

@@ -83,6 +83,7 @@ def run_foreground(
     from roost.runtime.node import daemon as node_daemon
     from roost.runtime.queue import daemon as schedd_daemon
     from roost.runtime.role import Make
+    from roost.runtime.web_settings import is_wanted
 
     config = home.config(roots, "MASTER")
     if config.errors:
@@ -90,6 +91,10 @@ def run_foreground(
 
         raise CommandError(joined(config.errors, config.dropped))
     makers: dict[str, Make] = {"central": central_daemon.make, "schedd": schedd_daemon.make, "node": node_daemon.make}
+    if is_wanted(config):
+        from roost.api import daemon as web_daemon
+
+        makers["web"] = web_daemon.make
 
     def tell(line: str) -> None:
         say(line)

@@ -81,6 +81,11 @@ class Home(NamedTuple):
         return self.path / "users"
 
     @property
+    def web(self) -> Path:
+        """What the web server keeps, and its socket."""
+        return self.path / "web"
+
+    @property
     def execute(self) -> Path:
         """Scratch directories of jobs."""
         return self.path / "execute"

@@ -32,7 +32,7 @@ from roost.runtime.daemon_log import LOGS_KEPT, DaemonLog
 from roost.runtime.home import Home
 
 #: Role to the name of the daemon in knobs.
-DAEMONS: Final = {"central": "COLLECTOR", "schedd": "SCHEDD", "node": "STARTD"}
+DAEMONS: Final = {"central": "COLLECTOR", "schedd": "SCHEDD", "node": "STARTD", "web": "WEB"}
 #: Role to the parts of its daemon that HTCondor has daemons for, and the loggers of each.
 PARTS: Final[Mapping[str, Mapping[str, tuple[str, ...]]]] = {
     "central": {"NEGOTIATOR": ("roost.matchmaker", "roost.cell"), "DEFRAG": ("roost.defrag",)},

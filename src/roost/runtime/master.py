@@ -175,6 +175,7 @@ class Master:
         config, host = self.config, host_name()
         pool = config.get("COLLECTOR_NAME") or config.get("POOL_NAME") or host
         names = {"central": f"central@{host}", "schedd": config.get("SCHEDD_NAME") or host, "node": host}
+        names["web"] = f"web@{host}"
         urls = tuple((config.get("NATS_SERVERS") or "").replace(",", " ").split())
         subjects = Subjects(pool)
         settings: dict[str, BusSettings] = {}
@@ -182,7 +183,8 @@ class Master:
         keys: dict[str, tuple[str, str]]
         if urls:
             file = config.get("NATS_CREDENTIALS")
-            for role in (*names, "client"):
+            self._leave_out_web(file)
+            for role in (*(role for role in names if role != "web" or role in self._roles()), "client"):
                 user, password = _credentials(file, role)
                 name = names.get(role, client)
                 settings[role] = BusSettings(urls=urls, pool=pool, name=name, user=user, password=password)
@@ -192,6 +194,7 @@ class Master:
         else:
             accounts = self._accounts = Accounts(self.home.run, subjects)
             kinds = {"central": Role.CENTRAL, "schedd": Role.SCHEDD, "node": Role.NODE, "client": Role.CLIENT}
+            kinds |= {"web": Role.WEB} if "web" in self._roles() else {}
             made = {role: accounts.account(kind, names.get(role, client)) for role, kind in kinds.items()}
             accounts.forget_users(users)
             made_too = {name: accounts.account(Role.USER, name) for name in users}
@@ -215,6 +218,19 @@ class Master:
         self._secret = self.home.secret()
         self._write_contact()
 
+    def _leave_out_web(self, file: str | None) -> None:
+        """Without an account of its own at those servers the web server could ask in no user's name."""
+        if "web" not in self._roles():
+            return
+        try:
+            _credentials(file, "web")
+        except HomeError:
+            del self.makers["web"]
+            self._tell(
+                f"warning: no web server is started: {file} has no account web, which may make requests in every "
+                "user's name (docs/guides/web.md); WEB_SERVER = false turns this warning off"
+            )
+
     def _warn_of_shared_account(self, settings: dict[str, BusSettings]) -> None:
         """Say so if the message servers cannot tell the daemons from each other."""
         users = {each.user for each in settings.values()}
@@ -233,8 +249,9 @@ class Master:
             "startd": "node",
         }
         listed = (self.config.get("DAEMON_LIST") or "").replace(",", " ").lower().split()
-        found = dict.fromkeys(words[word] for word in listed if word in words)
-        return list(found) or ["central", "schedd", "node"]
+        found = list(dict.fromkeys(words[word] for word in listed if word in words)) or ["central", "schedd", "node"]
+        # The page of a pool is where its central manager is.
+        return [*found, "web"] if "central" in found and "web" in self.makers else found
 
     def _users(self) -> list[str]:
         """The other users who may use the pool, without those whom this machine does not know."""

@@ -30,6 +30,7 @@ from roost.node.plan import NodePlan, make_plan
 from roost.runtime.bus.budget import time_max_of
 from roost.runtime.log_settings import log_problems, master_log_problems
 from roost.runtime.master_settings import master_settings
+from roost.runtime.web_settings import web_problems
 from roost.schedd.configured import queue_settings
 from roost.startd.layout.check import ASSUMED, check_layout
 from roost.startd.layout.resources import inventory_problems
@@ -86,13 +87,20 @@ def _readers(role: str, reading: HostReading) -> tuple[Reader, ...]:
         "master": (_master,),
         "central": (_requests, _matchmaker, _defragmenter),
         "schedd": (_requests, _queue, partial(cron_problems, manager=SCHEDD_CRON)),
+        "web": (web_problems,),
         "node": (partial(_slots, reading=reading), partial(cron_problems, manager=STARTD_CRON)),
     }
     return found[role] if role == "master" else (partial(log_problems, role=role), *found[role])
 
 
 #: Role to the daemon in whose view it reads.
-SUBSYSTEMS: Final = {"master": "MASTER", "central": "COLLECTOR", "schedd": "SCHEDD", "node": "STARTD"}
+SUBSYSTEMS: Final = {
+    "master": "MASTER",
+    "central": "COLLECTOR",
+    "schedd": "SCHEDD",
+    "node": "STARTD",
+    "web": "COLLECTOR",
+}
 ROLES: Final = tuple(SUBSYSTEMS)
 
 

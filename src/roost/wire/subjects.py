@@ -39,6 +39,8 @@ class Role(StrEnum):
     CENTRAL = "central"
     SCHEDD = "schedd"
     NODE = "node"
+    #: The web server, which asks for people who have proved to it who they are.
+    WEB = "web"
     #: Commands of whom the pool runs as.
     CLIENT = "client"
     #: Commands of another user of the machine.
@@ -149,6 +151,9 @@ class Subjects(NamedTuple):
                 say = [f"{base}.schedd.*.{own}", f"{base}.central.slots.{own}", f"{base}.central.ads.{own}"]
                 say += [f"{base}.central.audit.{own}", f"{base}.node.*.tasks.{own}", answers]
                 hear += [f"{base}.node.{own}.>", f"{base}.all.*"]
+            case Role.WEB:
+                say = [f"{base}.central.ask.*", f"{base}.schedd.*.ask.*", f"{base}.node.*.ask.*"]
+                hear += [f"{base}.central.slots.*"]
             case Role.CLIENT | Role.USER:
                 say = [f"{base}.central.ask.{own}", f"{base}.schedd.*.ask.{own}", f"{base}.node.*.ask.{own}"]
         return say, hear

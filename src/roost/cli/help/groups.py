@@ -56,6 +56,8 @@ GROUPS: Final = (
             "reconfig": "read the configuration again",
             "userprio": "show or change users' priorities",
             "advertise": "publish ads in the pool",
+            "web": "print an address that opens the pool's web pages",
+            "token": "make, list and revoke tokens for the HTTP API",
         },
     ),
     Group(

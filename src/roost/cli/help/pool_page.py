@@ -14,7 +14,7 @@ from roost.cli.help.topics import TOPICS
 POOL_COMMANDS: Final = (
     "up", "down", "status", "submit", "queue", "wait", "rm", "hold", "release", "suspend", "continue", "vacate", "edit",
     "history", "story", "explain job", "explain slot", "audit", "drain", "reopen", "reconfig", "userprio", "advertise",
-    "dag check", "dag submit", "dag status", "dag run",
+    "web", "token create", "token list", "token revoke", "dag check", "dag submit", "dag status", "dag run",
 )  # fmt: skip
 
 

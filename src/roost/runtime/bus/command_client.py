@@ -12,6 +12,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import select
 import socket
 import time
 from collections.abc import Callable, Iterator
@@ -76,6 +77,26 @@ class Line:
             with contextlib.suppress(OSError):
                 self._socket.close()
             self._socket = None
+
+    def is_whole(self) -> bool:
+        """Whether another question can be asked on a connection that was kept."""
+        if self._socket is None or self._buffer:
+            return False
+        ready, _, _ = select.select([self._socket], [], [], 0)
+        # The server has said something meanwhile, such as PING, or has gone.
+        return not ready or self._has_only_pings()
+
+    def _has_only_pings(self) -> bool:
+        try:
+            self._fill()
+            while self._buffer:
+                said = self._line()
+                if said != "PING":
+                    return False
+                self._other(said)
+        except (OSError, BusError):
+            return False
+        return True
 
     # -- asking --------------------------------------------------------------------------------------
 

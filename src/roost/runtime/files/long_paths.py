@@ -1,0 +1,18 @@
+"""Unix sockets at paths of any length: the system takes addresses of some hundred characters only."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+
+@contextmanager
+def at_path(path: Path) -> Iterator[str]:
+    """The address of a Unix socket at a path, for as long as it is bound or connected to. Raises OSError."""
+    directory = os.open(path.parent, os.O_PATH | os.O_DIRECTORY)
+    try:
+        yield f"/proc/self/fd/{directory}/{path.name}"
+    finally:
+        os.close(directory)

@@ -1,0 +1,69 @@
+"""The web pages in a real browser: live changes, the workbench, and nothing that the page's own policy forbids."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from tests.integration.kit import Pool, running
+
+sync_api = pytest.importorskip(
+    "playwright.sync_api", reason="playwright is not installed, so that no browser is driven"
+)
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium is installed to look at the web pages with")
+
+
+@pytest.fixture(scope="module")
+def pool(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pool]:
+    with running(tmp_path_factory.mktemp("browser"), "WEB_SERVER = True\nNUM_SLOTS = 2\n", cpus=2) as pool:
+        yield pool
+
+
+@pytest.fixture
+def page(pool: Pool) -> Iterator[Any]:
+    """A page of a browser that is logged in; what it complains of fails the test."""
+    complaints: list[str] = []
+    with sync_api.sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        found = browser.new_page()
+        found.on("console", lambda said: complaints.append(said.text) if said.type == "error" else None)
+        found.on("pageerror", lambda error: complaints.append(str(error)))
+        found.goto(pool("web").strip())
+        yield found
+        browser.close()
+    assert not complaints
+
+
+def test_a_slot_changes_its_colour_when_a_job_starts_and_ends(pool: Pool, page: Any) -> None:
+    page.wait_for_selector(".cell.unclaimed[data-name]")
+    cluster = pool.submit("", "sleep 600")
+    page.wait_for_selector(".cell.claimed[data-name]", timeout=60_000)
+    page.locator("[data-count=running]", has_text="1").wait_for()
+    assert page.locator("[data-state=Claimed]").inner_text() == "1"
+    pool("rm", str(cluster))
+    page.wait_for_selector(".cell.claimed[data-name]", state="detached", timeout=60_000)
+
+
+def test_the_workbench_marks_a_mistake_where_it_is_and_says_when_it_is_gone(page: Any) -> None:
+    page.click("text=Policy workbench")
+    page.fill("#policy", "START = KeyboradIdle > 60\n")
+    page.wait_for_selector(".finding")
+    assert "KeyboradIdle" in page.locator("#findings").inner_text()
+    assert "KeyboradIdle" in page.locator("#marks mark").first.inner_text()
+    page.fill("#policy", "START = TRUE\n")
+    page.wait_for_selector(".finding.warning, .finding.error", state="detached")
+
+
+def test_a_job_is_held_by_its_button(pool: Pool, page: Any) -> None:
+    cluster = pool.submit("requirements = false\n", "true")
+    page.goto(page.url.rstrip("/") + f"/jobs/{cluster}.0")
+    page.fill("input[name=reason]", "by a button")
+    page.click("button[value=hold]")
+    page.wait_for_selector("h1 .status.s5")
+    assert "by a button" in pool.job(f"{cluster}.0")["HoldReason"]
+    assert "by a button" in page.locator("main").inner_text()
+    pool("rm", str(cluster))
