@@ -98,7 +98,7 @@ def test_what_differs_from_job_to_job_is_changed_job_by_job_and_kept() -> None:
     for change in step.changes:
         if isinstance(change, PutCluster):
             plan = source(3, own={"RequestMemory": (10, 2000, 3000)})
-            again.restore_cluster(1, change.ad, plan, count=3, owner="ann", submitted_at=1000, gone="")
+            again.restore_cluster(change, plan, gone="")
     for change in step.changes:
         if isinstance(change, PutJob):
             again.restore_job(change)
