@@ -45,7 +45,7 @@ OPTIONS = {
     "--no-environment": "",
     "--no-progress": "",
     "--old": "",
-    "--owners": "FILE.csv",
+    "--owners": "FILE",
     "--pool": "FILE",
     "--queue-death": "SECONDS",
     "--reason": "TEXT",
@@ -66,8 +66,8 @@ SHORT = {
 }  # fmt: skip
 #: What arguments are called; several commands may have each.
 ARGUMENTS = frozenset((
-    "AD", "ADS", "CLUSTER", "CODE", "DIR", "EXPR", "FILE", "HOOK", "INSTANCE", "JOB", "MACHINE", "NAME", "NAME=VALUE",
-    "NEW", "OLD", "PATH", "SLOT", "TOKEN", "TOPIC", "USER",
+    "AD", "ADS", "CLUSTER", "CODE", "DIR", "EXPR", "FILE", "HOOK", "ID", "INSTANCE", "JOB", "MACHINE", "NAME",
+    "NAME=VALUE", "NEW", "OLD", "PATH", "SLOT", "TOPIC", "USER",
 ))  # fmt: skip
 #: Former names of options, which are still accepted: command, and the same line as it is written now.
 FORMER = {

@@ -56,7 +56,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     add_pool_options(listed)
     revoke = commands.add_parser("revoke", help="end a token", description="End tokens at once.")
     add_pool_options(revoke, as_json=False)
-    revoke.add_argument("token", metavar="TOKEN", nargs="+", help="tokens, as `roost token list` names them")
+    revoke.add_argument("token", metavar="ID", nargs="+", help="tokens, as `roost token list` names them")
 
 
 def run(args: argparse.Namespace) -> int:
