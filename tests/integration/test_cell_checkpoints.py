@@ -75,7 +75,7 @@ def test_a_job_that_saves_itself_is_signalled_and_migrates_when_it_is_suspended(
     site.grid("qmod", "-sj", str(job))
     eventually(lambda: "start1:userdefined:/var/tmp" in lines(out), lambda: f"it runs again: {lines(out)}")
     assert lines(out)[0] == "start0:userdefined:/var/tmp" and site.state(job) == "Rr"
-    assert "is not restartable" in site.grid("qmod", "-rj", str(job)).out
+    assert "is running in queue none where jobs are not rerunable" in site.grid("qmod", "-rj", str(job)).out
     Path(f"{out}.gate").touch()
     site.gone(job)
     assert site.records(job) == ["24", "0"] and site.methods() == []

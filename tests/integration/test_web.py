@@ -385,3 +385,12 @@ def test_where_it_is_turned_off_nothing_of_it_runs(start: Any) -> None:
     assert refused.returncode != 0
     assert "WEB_SERVER" in refused.stderr
     assert "web" not in json.loads(pool("status", "--daemons", "--json"))
+
+
+def test_a_pool_that_goes_down_ends_its_web_server_in_order(start: Any) -> None:
+    pool = start("WEB_SERVER = True\n")
+    eventually(lambda: pool.try_("web").returncode == 0)
+    pool.down("--fast")
+    # The master forgets the process of a daemon whose end it has waited for.
+    assert not (pool.home / "run" / "web.pid").exists()
+    assert "Traceback" not in (pool.home / "log" / "web.log").read_text()

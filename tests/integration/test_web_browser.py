@@ -51,8 +51,7 @@ def test_a_slot_changes_its_colour_when_a_job_starts_and_ends(pool: Pool, page: 
 def test_the_workbench_marks_a_mistake_where_it_is_and_says_when_it_is_gone(page: Any) -> None:
     page.click("text=Policy workbench")
     page.fill("#policy", "START = KeyboradIdle > 60\n")
-    page.wait_for_selector(".finding")
-    assert "KeyboradIdle" in page.locator("#findings").inner_text()
+    page.locator(".finding", has_text="KeyboradIdle").first.wait_for()
     assert "KeyboradIdle" in page.locator("#marks mark").first.inner_text()
     page.fill("#policy", "START = TRUE\n")
     page.wait_for_selector(".finding.warning, .finding.error", state="detached")

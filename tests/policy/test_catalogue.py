@@ -27,6 +27,7 @@ NO_POLICY = {
     "max_transfer_input_mb", "max_transfer_output_mb", "collector_requirements",
     "absent_requirements", "daemon_shutdown", "daemon_shutdown_fast", "slotweight",
     "cgroup_hard_memory_limit_expr", "cgroup_soft_memory_limit_expr",
+    "enable_ssh_to_job",
 }  # fmt: skip
 
 

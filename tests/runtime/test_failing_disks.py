@@ -88,7 +88,7 @@ def test_the_end_of_a_run_whose_list_of_input_cannot_be_removed_is_an_end(tmp_pa
     class Half:
         moved = True
         tasks = None
-        around = type("Around", (), {"done": staticmethod(lambda: done.append(True))})
+        around = type("Around", (), {"done": staticmethod(lambda: done.append(True)), "shells": None})
         _baseline_path = tmp_path / "1.0_1_q.baseline"
 
         def forget(self) -> None:

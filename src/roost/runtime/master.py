@@ -506,7 +506,7 @@ class Master:
     def _end(self) -> None:
         """End the machines first, so that the queue hears what becomes of its jobs."""
         number = self._ending = self._ending or signal.SIGTERM
-        for roles in (("node",), ("schedd",), ("central",)):
+        for roles in (("web",), ("node",), ("schedd",), ("central",)):
             self._end_some([self.children[role] for role in roles if role in self.children], number)
         if self._server is not None:
             self._server.stop()

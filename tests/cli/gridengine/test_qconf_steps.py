@@ -110,7 +110,7 @@ def test_what_pools_do_not_carry_out_is_named_where_it_comes_in(pool: CellInMemo
     assert "pools do not carry" not in played(change, tmp_path).err
 
 
-@pytest.mark.parametrize("option", ["-ke x", "-kej x", "-km", "-ks", "-kt x", "-at x", "-cq all.q", "-tsm"])
+@pytest.mark.parametrize("option", ["-ke x", "-kej x", "-km", "-ks", "-kt x", "-at x"])
 def test_what_a_pool_does_not_have_is_refused_with_the_reason(pool: CellInMemory, option: str, tmp_path: Path) -> None:
     done = played(Step(f"qconf {option}", "", "", 0), tmp_path)
     assert done.status == 1 and done.out == ""
