@@ -51,7 +51,7 @@ source.addEventListener("jobs", event => {
     const item = document.createElement("li"), figure = document.createElement("b");
     figure.textContent = number;
     figure.dataset.count = state;
-    item.append(figure, ` ${state}`);
+    item.append(figure, ` ${state.replace("_", " ")}`);
     return item;
   }));
 });
