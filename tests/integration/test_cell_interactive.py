@@ -154,7 +154,8 @@ def test_a_job_ends_with_the_command_that_works_with_it(pool: Pool, tmp_path: Pa
     assert process.returncode == (-number if number == signal.SIGKILL else 128 + number)
     eventually(lambda: not Path(f"/proc/{pid}").exists(), "the job is gone", 30)
     eventually(lambda: not pool.jobs(), "the queue is empty", 30)
-    eventually(lambda: not list((pool.home / "run" / "sessions").glob("*")), "nothing is kept", 30)
+    # A session that its watcher could not leave any more is given up when its lease is over.
+    eventually(lambda: not list((pool.home / "run" / "sessions").glob("*")), "nothing is kept", 90)
 
 
 def test_a_stopped_command_loses_no_job_and_a_deleted_job_ends_its_command(pool: Pool, tmp_path: Path) -> None:

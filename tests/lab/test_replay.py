@@ -169,6 +169,8 @@ def _passes(worlds: BothWorlds, scenario: Scenario) -> None:
     ids=_named,
 )
 def test_real_daemons_do_what_the_simulation_does(worlds: BothWorlds, scenario: Scenario) -> None:
+    if os.geteuid() != 0 and "root@" in Path(scenario.file).read_text():
+        pytest.skip("only root runs a prolog as root")
     _passes(worlds, scenario)
 
 
