@@ -10,6 +10,8 @@ import pwd
 import shutil
 import signal
 import stat
+import subprocess
+import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -40,7 +42,7 @@ def roots() -> Iterator[Pool]:
     place = Path(tempfile.mkdtemp(prefix="roost-users-", dir="/tmp"))
     place.chmod(0o755)
     try:
-        with running(place / "pool", f"ROOST_USERS = {USER}\n", cpus=4) as pool:
+        with running(place / "pool", f"ROOST_USERS = {USER}\nWEB_SERVER = True\n", cpus=4) as pool:
             os.chown(pool.work, UID, -1)
             yield pool
     finally:
@@ -212,6 +214,29 @@ def test_a_user_opens_no_slots_that_a_prolog_has_closed(roots: Pool, user: Pool)
     audit = ("audit", "--user", USER, "--json")
     said = eventually(lambda: [each for each in json.loads(roots.try_(*audit).stdout or "[]") if "reopen" in str(each)])
     assert said[0]["effect"] == "refused"
+
+
+def test_a_user_logs_in_over_the_socket_as_that_user_and_no_other(roots: Pool) -> None:
+    code = (
+        "import sys, json; from pathlib import Path; from roost.cli.web import asked;"
+        "from roost.runtime.home import Home;"
+        "print(json.dumps(asked(Home(Path(sys.argv[1])), 'GET', '/me')))"
+    )
+
+    def said(uid: int) -> subprocess.CompletedProcess[str]:
+        # The interpreter of the tests may be root's alone: it is started as root, and gives that up.
+        run = f"import os; os.setgroups([]); os.setgid(65534); os.setuid({uid}); {code}"
+        return subprocess.run(
+            [sys.executable, "-c", f"import roost.cli.web, http.client, roost.runtime.files.long_paths\n{run}",
+             str(roots.home)],
+            check=False, capture_output=True, text=True, env=roots.environment,
+        )  # fmt: skip
+
+    eventually(lambda: said(UID).returncode == 0, lambda: said(UID).stderr)
+    assert json.loads(said(UID).stdout) == {"user": USER, "role": "user", "by": "socket"}
+    stranger = said(64_999)
+    assert stranger.returncode != 0
+    assert "user number" in stranger.stderr or "not open to" in stranger.stderr
 
 
 def _deputies(pool: Pool) -> list[int]:

@@ -394,3 +394,16 @@ def test_a_pool_that_goes_down_ends_its_web_server_in_order(start: Any) -> None:
     # The master forgets the process of a daemon whose end it has waited for.
     assert not (pool.home / "run" / "web.pid").exists()
     assert "Traceback" not in (pool.home / "log" / "web.log").read_text()
+
+
+def test_tokens_that_are_tried_count_for_the_address(start: Any) -> None:
+    pool = start("WEB_SERVER = True\nWEB_REQUESTS_PER_MINUTE = 20\n")
+    netloc = urlsplit(eventually(lambda: pool.try_("web").stdout.strip())).netloc
+    statuses = []
+    for number in range(25):
+        connection = http.client.HTTPConnection(netloc, timeout=30)
+        connection.request("GET", "/api/v1/pool", headers={"authorization": f"Bearer roost_{number}"})
+        statuses.append(connection.getresponse().status)
+        connection.close()
+    assert set(statuses[:20]) == {401}
+    assert statuses[-1] == 429

@@ -104,8 +104,13 @@ class Application:
 
         async def handle(request: Request) -> Response:
             try:
-                person = await run_in_threadpool(person_of, self.server, request)
-                self._rates.take(person.name if person else f"address {request.client.host if request.client else ''}")
+                try:
+                    person = await run_in_threadpool(person_of, self.server, request)
+                except Problem:
+                    # Proofs that are tried count for the address.
+                    self._rates.take(_address(request))
+                    raise
+                self._rates.take(person.name if person else _address(request))
                 if role is None:
                     found = await answer(request, person)
                 else:
@@ -290,6 +295,11 @@ class Application:
 
 _BY_PATH: Final = {(row.method, row.path): row for row in ROWS}
 _POOL: Final = _BY_PATH["GET", "/pool"]
+
+
+def _address(request: Request) -> str:
+    """By what requests without a person are counted."""
+    return f"address {request.client.host if request.client else ''}"
 
 
 async def _body(row: Row, request: Request) -> Struct | None:

@@ -73,6 +73,7 @@ class WebDaemon:
         from roost.api.peers import listening
 
         try:
+            self.home.web.mkdir(mode=0o700, exist_ok=True)
             others = self.home.users.exists()
             if others:
                 self.home.let_others_to(self.home.web)

@@ -1,6 +1,6 @@
-"""The door: who comes in. Every request passes here before anything of it is read.
+"""Authentication: every request passes here before anything of it is read.
 
-A request without a proof of who makes it gets an answer that says nothing of the pool. Pages and calls come from this
+A request without credentials gets an answer that tells nothing about the pool. Pages and calls come from this
 server's own address only, or from those that WEB_ORIGINS names; a page of another site can neither read nor change
 anything.
 """
@@ -98,7 +98,7 @@ def local_person(server: Server, client: str) -> Person:
 
 
 def person_of(server: Server, request: Request) -> Person | None:
-    """The person who makes a request; None without any proof. Raises Problem for a proof that is not valid."""
+    """Return the person who makes a request; None if it has no credentials. Raises Problem for invalid ones."""
     client = request.client.host if request.client else ""
     if client.startswith(PEER):
         return local_person(server, client)

@@ -39,7 +39,6 @@ def name_of_peer(client: str) -> str:
 
 def listening(path: Path, *, others: bool) -> socket.socket:
     """A socket that listens at a path, for this user or for all of the machine. Raises OSError."""
-    path.parent.mkdir(mode=0o700, exist_ok=True)
     path.unlink(missing_ok=True)
     found = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     with at_path(path) as address:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import secrets
 from typing import Annotated, Any, Final
 
@@ -9,6 +10,8 @@ from roost.api.calls import Call, Row
 from roost.api.people import ROLES, TooMany, WebRole
 from roost.api.problems import Problem
 from roost.wire.structs import Between, Matching, OneOf, Struct
+
+_log = logging.getLogger("roost.web")
 
 Note = Annotated[str, Matching(r"[^\x00-\x1f]{0,200}", "a line of at most 200 characters")]
 
@@ -44,6 +47,7 @@ def make_token(call: Call) -> dict[str, Any]:
     expires_at = None if asked.lifetime_s is None else call.server.now() + asked.lifetime_s
     try:
         secret, kept = call.server.people.make_token(user, role, call.person.name, expires_at, asked.note)
+        _log.info("%s made the token %s of %s with the role %s", call.person.name, kept.id, user, role.word)
     except TooMany as error:
         raise Problem(409, str(error)) from None
     return kept.data() | {"token": secret}
@@ -59,6 +63,7 @@ def revoke_token(call: Call) -> None:
     for each in call.server.people.tokens():
         if secrets.compare_digest(each.id, call.path["id"]) and _may_see(call, each.name):
             call.server.people.revoke(each)
+            _log.info("%s revoked the token %s of %s", call.person.name, each.id, each.name)
             return
     raise Problem(404, f"there is no token {call.path['id']}")
 

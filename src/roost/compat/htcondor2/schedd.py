@@ -100,6 +100,10 @@ class Schedd:
     ) -> list[ClassAd]:
         """The ads of jobs, or what `callback` makes of each."""
         opts = QueryOpt(opts)
+        if opts & QueryOpt.IncludeClusterAd:
+            raise HTCondorException(
+                "IncludeClusterAd: Roost's queue gives each job with all that its cluster has, and no cluster ad"
+            )
         if opts & QueryOpt.IncludeJobsetAds:
             raise HTCondorException("Roost's queue keeps no job sets: ask for the jobs of a batch, by JobBatchName")
         names = tuple(str(each) for each in projection or ())

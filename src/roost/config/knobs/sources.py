@@ -14,7 +14,7 @@ _E = Severity.ERROR
 _N = Severity.NOTE
 
 _BY_CREDENTIALS = "Daemons are admitted by their credentials with the message servers: NATS_CREDENTIALS."
-_NO_LOG = "No daemon of Roost has that name. COLLECTOR_LOG, SCHEDD_LOG and STARTD_LOG are the logs of its daemons, MASTER_LOG is the master's, NEGOTIATOR_LOG, DEFRAG_LOG and STARTER_LOG those of parts of them."
+_NO_LOG = "No daemon of Roost has that name. COLLECTOR_LOG, SCHEDD_LOG, STARTD_LOG and WEB_LOG are the logs of its daemons, MASTER_LOG is the master's, NEGOTIATOR_LOG, DEFRAG_LOG and STARTER_LOG those of parts of them."
 _NO_SHADOWS = "The queue does the work of shadows, and SCHEDD_LOG has what it logs about that."
 _ONE_LEVEL = "The master logs all that it has to say."
 
@@ -54,11 +54,11 @@ KNOBS: tuple[Knob, ...] = (
     _k("UPDATE_INTERVAL", KnobType.INTEGER, "300", "Time between two updates of a daemon's ads.", unit="s", low=1, read_by="node.plan"),
     _k("UPDATE_COLLECTOR_WITH_TCP", KnobType.BOOLEAN, "True", "Kept for old configurations: updates always travel over an acknowledged connection.", unread=Unread("Updates always travel over an acknowledged connection.", _N)),
     _k("ALL_DEBUG", KnobType.LIST, None, "Log categories for every daemon: D_FULLDEBUG, D_ALL, D_ANY or a category with `:2` log all that there is to say, D_LOAD adds loads and idle times to the log of an execute machine; others change nothing.", read_by="runtime.log_settings"),
-    *(row for daemon in ("COLLECTOR", "SCHEDD", "STARTD") for row in (
-        _k(f"{daemon}_DEBUG", KnobType.LIST, None, "Log categories for this daemon, beside ALL_DEBUG.", subsystem=daemon, read_by="runtime.log_settings"),
-        _k(f"{daemon}_LOG", KnobType.PATH, None, "Log file of this daemon, an absolute path; unset is in the directory log of the state directory, where otherwise a link leads to it.", subsystem=daemon, read_by="runtime.log_settings"),
-        _k(f"MAX_{daemon}_LOG", KnobType.STRING, None, "Size at which this daemon's log is rotated, such as `10 Mb`; 0 for never, unset is MAX_DEFAULT_LOG.", subsystem=daemon, read_by="runtime.log_settings"),
-        _k(f"MAX_NUM_{daemon}_LOG", KnobType.INTEGER, "2", "Number of rotated log files of this daemon that are kept.", subsystem=daemon, low=0, high=1000, read_by="runtime.log_settings"),
+    *(row for daemon, subsystem in (("COLLECTOR", "COLLECTOR"), ("SCHEDD", "SCHEDD"), ("STARTD", "STARTD"), ("WEB", "COLLECTOR")) for row in (
+        _k(f"{daemon}_DEBUG", KnobType.LIST, None, "Log categories for this daemon, beside ALL_DEBUG.", subsystem=subsystem, read_by="runtime.log_settings"),
+        _k(f"{daemon}_LOG", KnobType.PATH, None, "Log file of this daemon, an absolute path; unset is in the directory log of the state directory, where otherwise a link leads to it.", subsystem=subsystem, read_by="runtime.log_settings"),
+        _k(f"MAX_{daemon}_LOG", KnobType.STRING, None, "Size at which this daemon's log is rotated, such as `10 Mb`; 0 for never, unset is MAX_DEFAULT_LOG.", subsystem=subsystem, read_by="runtime.log_settings"),
+        _k(f"MAX_NUM_{daemon}_LOG", KnobType.INTEGER, "2", "Number of rotated log files of this daemon that are kept.", subsystem=subsystem, low=0, high=1000, read_by="runtime.log_settings"),
     )),
     _k("MAX_DEFAULT_LOG", KnobType.STRING, "10 Mb", "Size at which a daemon's log is rotated unless it has its own: bytes, or with a unit of Kb, Mb, Gb or Tb; 0 for never.", read_by="runtime.log_settings"),
     *(row for part, what, daemon in (("NEGOTIATOR", "the matchmaker, and of the scheduling run of a Grid Engine cell", "COLLECTOR"), ("DEFRAG", "defragmentation", "COLLECTOR"), ("STARTER", "starters and of the hooks of jobs, of all slots", "STARTD")) for row in (
