@@ -29,9 +29,11 @@ htcondor2.reload_config()
 os.unlink(path)
 print("\\0" + json.dumps({name: htcondor2.param.get(name) for name in htcondor2.param.keys()}))
 """
-#: What the library finds out about the machine or the process it runs in.
+#: What the library finds out about the machine, the process it runs in, or the Python that it was built for.
 _OF_MACHINE = frozenset(
     [
+        "python3_module_suffix",
+        "python3_version_minor",
         "arch",
         "opsys",
         "opsysver",
