@@ -28,65 +28,27 @@ class Code(StrEnum):
     BUILT_IN = "cell-built-in"
 
 
+# Each row is one line, however long: it is a table.
+# fmt: off
+# ruff: noqa: E501
 #: code to what it means, and what to do where nothing better is known
 CODES: Final[dict[Code, CodeDoc]] = {
-    Code.SYNTAX: CodeDoc(
-        Severity.ERROR,
-        "The text is not in the form of its object.",
-        "Write the object as `qconf` prints it, one attribute and its value on a line.",
-    ),
-    Code.UNKNOWN_KIND: CodeDoc(
-        Severity.ERROR,
-        "The text is not an object of a cell, or the name of its file does not say which.",
-        "Name the file after the kind of object; see the table of kinds.",
-    ),
-    Code.BAD_NAME: CodeDoc(
-        Severity.ERROR,
-        "The name has characters, or is a word, that names may not have.",
-        "Use another name; the message says what is wrong with this one.",
-    ),
-    Code.MISSING_ATTRIBUTE: CodeDoc(
-        Severity.ERROR,
-        "An attribute that every object of the kind has is missing.",
-        "Add the attribute; the tables of kinds have its default.",
-    ),
-    Code.UNKNOWN_ATTRIBUTE: CodeDoc(
-        Severity.ERROR, "The kind of object has no attribute of this name.", "Correct the name, or remove the line."
-    ),
+    Code.SYNTAX: CodeDoc(Severity.ERROR, "The text is not in the form of its object.", "Write the object as `qconf` prints it, one attribute and its value on a line."),
+    Code.UNKNOWN_KIND: CodeDoc(Severity.ERROR, "The text is not an object of a cell, or the name of its file does not say which.", "Name the file after the kind of object; see the table of kinds."),
+    Code.BAD_NAME: CodeDoc(Severity.ERROR, "The name has characters, or is a word, that names may not have.", "Use another name; the message says what is wrong with this one."),
+    Code.MISSING_ATTRIBUTE: CodeDoc(Severity.ERROR, "An attribute that every object of the kind has is missing.", "Add the attribute; the tables of kinds have its default."),
+    Code.UNKNOWN_ATTRIBUTE: CodeDoc(Severity.ERROR, "The kind of object has no attribute of this name.", "Correct the name, or remove the line."),
     Code.REPEATED_ATTRIBUTE: CodeDoc(Severity.ERROR, "An attribute appears more than once.", "Remove all but one."),
-    Code.BAD_VALUE: CodeDoc(
-        Severity.ERROR,
-        "The value is not of the attribute's type, or outside its range.",
-        "Write a value of the attribute's type; the tables of kinds have the types.",
-    ),
-    Code.BAD_OVERRIDE: CodeDoc(
-        Severity.ERROR,
-        "The overrides of a queue are not in the form `default,[host=value],[@group=value]`.",
-        "Write the default first, then each override in brackets.",
-    ),
-    Code.UNKNOWN_REFERENCE: CodeDoc(
-        Severity.ERROR,
-        "The object refers to another one that does not exist.",
-        "Add the other object first, or correct its name.",
-    ),
-    Code.CIRCULAR: CodeDoc(
-        Severity.ERROR, "The object refers to itself, directly or through others.", "Remove one of the references."
-    ),
-    Code.IN_USE: CodeDoc(
-        Severity.ERROR,
-        "The object cannot be deleted because another one refers to it.",
-        "Take the reference out first.",
-    ),
-    Code.EXISTS: CodeDoc(
-        Severity.ERROR, "An object of the name exists already.", "Modify the object, or use another name."
-    ),
+    Code.BAD_VALUE: CodeDoc(Severity.ERROR, "The value is not of the attribute's type, or outside its range.", "Write a value of the attribute's type; the tables of kinds have the types."),
+    Code.BAD_OVERRIDE: CodeDoc(Severity.ERROR, "The overrides of a queue are not in the form `default,[host=value],[@group=value]`.", "Write the default first, then each override in brackets."),
+    Code.UNKNOWN_REFERENCE: CodeDoc(Severity.ERROR, "The object refers to another one that does not exist.", "Add the other object first, or correct its name."),
+    Code.CIRCULAR: CodeDoc(Severity.ERROR, "The object refers to itself, directly or through others.", "Remove one of the references."),
+    Code.IN_USE: CodeDoc(Severity.ERROR, "The object cannot be deleted because another one refers to it.", "Take the reference out first."),
+    Code.EXISTS: CodeDoc(Severity.ERROR, "An object of the name exists already.", "Modify the object, or use another name."),
     Code.MISSING_OBJECT: CodeDoc(Severity.ERROR, "No object of the kind has the name.", "Look at the list of names."),
-    Code.BUILT_IN: CodeDoc(
-        Severity.ERROR,
-        "Grid Engine itself needs the object, so it cannot be deleted or change its type.",
-        "Leave the object as it is, or add one of your own.",
-    ),
+    Code.BUILT_IN: CodeDoc(Severity.ERROR, "Grid Engine itself needs the object, so it cannot be deleted or change its type.", "Leave the object as it is, or add one of your own."),
 }
+# fmt: on
 
 
 class Refused(Exception):

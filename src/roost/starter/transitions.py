@@ -165,6 +165,9 @@ def _row(
     )
 
 
+# Each row is one line, however long: it is a table.
+# fmt: off
+# ruff: noqa: E501
 _R = StarterReason
 _E = Entry
 _DONE = (On.COUPLED, Guard.WORK_DONE, _R.WORK_DONE)
@@ -180,65 +183,25 @@ _PREPARING: Final = (
     _row(5, at.EARLY_HOOK, at.INPUT, *_DONE, _E.TRANSFER_INPUT),
     _row(6, at.INPUT, at.HOOK, *_DONE, _E.RUN_HOOK),
     _row(7, at.HOOK, at.PROLOG, *_DONE, _E.RUN_PROLOG),
-    _row(
-        8,
-        at.DEFERRED,
-        at.UNSTARTED,
-        On.COUPLED,
-        (Guard.WORK_DONE, Guard.UNDEFERRED, Guard.SUSPEND_WANTED),
-        _R.SUSPENSION_ORDERED,
-    ),
+    _row(8, at.DEFERRED, at.UNSTARTED, On.COUPLED, (Guard.WORK_DONE, Guard.UNDEFERRED, Guard.SUSPEND_WANTED), _R.SUSPENSION_ORDERED),
     _row(9, at.DEFERRED, at.START, On.COUPLED, (Guard.WORK_DONE, Guard.IN_TIME), _R.WORK_DONE, _E.START_JOB),
-    _row(
-        10,
-        at.START,
-        at.SUSPENDED,
-        On.STARTED,
-        (Guard.SUSPEND_WANTED, Guard.STAYS),
-        _R.SUSPENSION_ORDERED,
-        _E.SUSPEND,
-    ),
+    _row(10, at.START, at.SUSPENDED, On.STARTED, (Guard.SUSPEND_WANTED, Guard.STAYS), _R.SUSPENSION_ORDERED, _E.SUSPEND),
     _row(11, at.START, at.RUNNING, On.STARTED, (), _R.JOB_STARTED),
     _row(12, at.START, at.EPILOG, On.NOT_STARTED, (), _R.START_FAILED, *_FINISH),
     _row(60, at.PROLOG, at.DEFERRED, *_DONE, _E.DEFER),
-    _row(
-        61,
-        at.DEFERRED,
-        at.EPILOG,
-        On.COUPLED,
-        (Guard.WORK_DONE, Guard.TOO_LATE),
-        _R.DEFERRAL_MISSED,
-        _E.NOTE_MISSED,
-        *_FINISH,
-    ),
+    _row(61, at.DEFERRED, at.EPILOG, On.COUPLED, (Guard.WORK_DONE, Guard.TOO_LATE), _R.DEFERRAL_MISSED, _E.NOTE_MISSED, *_FINISH),
 )
 
 _JOB_ENDS: Final = (
     _row(13, (at.START, at.RUNNING), at.CHECKPOINTING, On.ENDED, Guard.CHECKPOINT_EXIT, _R.CHECKPOINT_BEGUN, *_SAVE),
     _row(13, at.SUSPENDED, at.SUSPENDED_CHECKPOINTING, On.ENDED, Guard.CHECKPOINT_EXIT, _R.CHECKPOINT_BEGUN, *_SAVE),
     _row(13, at.VACATING, at.VACATING_CHECKPOINTING, On.ENDED, Guard.CHECKPOINT_EXIT, _R.CHECKPOINT_BEGUN, *_SAVE),
-    _row(
-        14,
-        (at.START, at.RUNNING, at.SUSPENDED, at.VACATING, at.KILLING),
-        at.EPILOG,
-        On.ENDED,
-        (),
-        _R.JOB_ENDED,
-        *_FINISH,
-    ),
+    _row(14, (at.START, at.RUNNING, at.SUSPENDED, at.VACATING, at.KILLING), at.EPILOG, On.ENDED, (), _R.JOB_ENDED, *_FINISH),
     _row(15, (at.VACATING, at.KILLING), at.EPILOG, On.NOT_STARTED, (), _R.START_FAILED, *_FINISH),
 )
 
 _CHECKPOINTS: Final = (
-    _row(
-        16,
-        (at.CHECKPOINTING, at.SUSPENDED_CHECKPOINTING, at.VACATING_CHECKPOINTING),
-        at.EPILOG,
-        On.FAILED,
-        (),
-        _R.CHECKPOINT_FAILED,
-        *_FINISH,
-    ),
+    _row(16, (at.CHECKPOINTING, at.SUSPENDED_CHECKPOINTING, at.VACATING_CHECKPOINTING), at.EPILOG, On.FAILED, (), _R.CHECKPOINT_FAILED, *_FINISH),
     _row(17, at.CHECKPOINTING, at.START, On.COUPLED, Guard.WORK_DONE, _R.CHECKPOINT_SAVED, _E.START_JOB),
     _row(18, at.SUSPENDED_CHECKPOINTING, at.UNSTARTED, On.COUPLED, Guard.WORK_DONE, _R.CHECKPOINT_SAVED),
     _row(19, at.VACATING_CHECKPOINTING, at.EPILOG, On.COUPLED, Guard.WORK_DONE, _R.CHECKPOINT_SAVED, *_FINISH),
@@ -253,15 +216,7 @@ _SUSPENSION: Final = (
 )
 
 _MIGRATION: Final = (
-    _row(
-        62,
-        at.RUNNING,
-        at.VACATING,
-        On.COUPLED,
-        (Guard.SUSPEND_WANTED, Guard.MIGRATES),
-        _R.SUSPENSION_ORDERED,
-        _E.MIGRATE,
-    ),
+    _row(62, at.RUNNING, at.VACATING, On.COUPLED, (Guard.SUSPEND_WANTED, Guard.MIGRATES), _R.SUSPENSION_ORDERED, _E.MIGRATE),
 )
 
 _ALIVE = (at.RUNNING, at.SUSPENDED)
@@ -316,66 +271,23 @@ _VACATING: Final = (
     _row(36, at.VACATING, at.KILLING, _LATE, Guard.VACATE_EXPIRED, _R.VACATE_TIME_OVER, _E.HARD_KILL),
     _row(37, at.VACATING, at.KILLING, On.POLL, Guard.KILL, _R.KILL, _E.HARD_KILL),
     _row(38, at.VACATING_CHECKPOINTING, at.EPILOG, On.HARD_ORDER, (), _R.HARD_KILL_ORDERED, _E.ABANDON, *_FINISH),
-    _row(
-        39,
-        at.VACATING_CHECKPOINTING,
-        at.EPILOG,
-        _LATE,
-        Guard.VACATE_EXPIRED,
-        _R.VACATE_TIME_OVER,
-        _E.ABANDON,
-        *_FINISH,
-    ),
+    _row(39, at.VACATING_CHECKPOINTING, at.EPILOG, _LATE, Guard.VACATE_EXPIRED, _R.VACATE_TIME_OVER, _E.ABANDON, *_FINISH),
     _row(40, at.VACATING_CHECKPOINTING, at.EPILOG, On.POLL, Guard.KILL, _R.KILL, _E.ABANDON, *_FINISH),
 )
 
 _LEAVE = (_E.REPORT_EXIT, _E.REMOVE_SANDBOX)
 
 _FINISHING: Final = (
-    _row(
-        41,
-        at.EPILOG,
-        at.EXIT_HOOK,
-        On.COUPLED,
-        (Guard.WORK_DONE, Guard.NO_FAILURE_HOOK),
-        _R.WORK_DONE,
-        _E.RUN_EXIT_HOOK,
-    ),
+    _row(41, at.EPILOG, at.EXIT_HOOK, On.COUPLED, (Guard.WORK_DONE, Guard.NO_FAILURE_HOOK), _R.WORK_DONE, _E.RUN_EXIT_HOOK),
     _row(42, at.EPILOG, at.EXIT_HOOK, On.FINISH_LATE, (), _R.TIME_OVER, _E.ABANDON, _E.RUN_EXIT_HOOK),
     _row(43, at.EXIT_HOOK, at.OUTPUT, *_DONE, _E.TRANSFER_OUTPUT),
-    _row(
-        44,
-        at.EXIT_HOOK,
-        at.OUTPUT,
-        (On.HOOK_LATE, On.FINISH_LATE),
-        (),
-        _R.TIME_OVER,
-        _E.ABANDON,
-        _E.TRANSFER_OUTPUT,
-    ),
+    _row(44, at.EXIT_HOOK, at.OUTPUT, (On.HOOK_LATE, On.FINISH_LATE), (), _R.TIME_OVER, _E.ABANDON, _E.TRANSFER_OUTPUT),
     _row(45, at.OUTPUT, at.CLEANUP, *_DONE, *_LEAVE),
     _row(46, at.OUTPUT, at.CLEANUP, On.HARD_ORDER, (), _R.HARD_KILL_ORDERED, _E.ABANDON, *_LEAVE),
     _row(47, at.CLEANUP, at.DONE, On.COUPLED, Guard.WORK_DONE, _R.SANDBOX_REMOVED, _E.QUIT),
-    _row(
-        57,
-        at.EPILOG,
-        at.FAILURE_HOOK,
-        On.COUPLED,
-        (Guard.WORK_DONE, Guard.FAILURE_HOOK),
-        _R.WORK_DONE,
-        _E.RUN_FAILURE_HOOK,
-    ),
+    _row(57, at.EPILOG, at.FAILURE_HOOK, On.COUPLED, (Guard.WORK_DONE, Guard.FAILURE_HOOK), _R.WORK_DONE, _E.RUN_FAILURE_HOOK),
     _row(58, at.FAILURE_HOOK, at.EXIT_HOOK, *_DONE, _E.RUN_EXIT_HOOK),
-    _row(
-        59,
-        at.FAILURE_HOOK,
-        at.EXIT_HOOK,
-        (On.HOOK_LATE, On.FINISH_LATE),
-        (),
-        _R.TIME_OVER,
-        _E.ABANDON,
-        _E.RUN_EXIT_HOOK,
-    ),
+    _row(59, at.FAILURE_HOOK, at.EXIT_HOOK, (On.HOOK_LATE, On.FINISH_LATE), (), _R.TIME_OVER, _E.ABANDON, _E.RUN_EXIT_HOOK),
 )
 
 _WRITTEN: Final = (
@@ -391,6 +303,7 @@ _WRITTEN: Final = (
     *_FINISHING,
 )
 
+# fmt: on
 #: All rows, one for each pair that it leads from, in the order of evaluation.
 TRANSITIONS: Final[tuple[Transition, ...]] = tuple(
     Transition(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from roost.config.knobs import ALL
 from roost.policy.model import Kind, PolicyExpression, Side, Unit
 
@@ -11,6 +13,8 @@ USER_POLICY = "manual: submit language"
 STARTER_RFC = "proposal: starter-enforced eviction"
 ENFORCEMENT = "pool-wide policy enforcement"
 HOOKS = "manual: hooks"
+
+_WORD_BEGINS = re.compile(r"(?<=[a-z])(?=[A-Z])")
 
 #: Rows of knobs by name in capitals.
 KNOBS = {row.name.upper(): row for row in ALL}
@@ -49,8 +53,12 @@ class Rows:
     ) -> PolicyExpression:
         """One row; ERROR means the same as UNDEFINED unless given.
 
-        The meaning and the default of a knob are those of its own row (`roost.config.knobs`).
+        The meaning and the default of a knob are those of its own row (`roost.config.knobs`). What a user sets is an
+        attribute of that name, and a command of a submit description that is spelled like it.
         """
+        if self.set_by == "user":
+            attribute = attribute or name
+            submit_command = submit_command or _WORD_BEGINS.sub("_", name).lower()
         if meaning is None:
             knob = KNOBS[name.upper()]
             meaning, default = knob.meaning, knob.default

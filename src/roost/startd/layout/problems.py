@@ -31,57 +31,26 @@ class LayoutCode(StrEnum):
 
 _E, _W = Severity.ERROR, Severity.WARNING
 
+# Each row is one line, however long: it is a table.
+# fmt: off
+# ruff: noqa: E501
 #: Code to what it means and what to do; with a warning, the layout is made nevertheless.
 CODES: Final[dict[LayoutCode, CodeDoc]] = {
-    LayoutCode.BAD_DESCRIPTION: CodeDoc(
-        _E,
-        "An item of `SLOT_TYPE_k` is not a share, or a share for all resources is a number or above 100 %.",
-        "Write items such as `cpus=2`, `memory=25%`, `gpus=auto`, or one share for all, such as `1/4`.",
-    ),
+    LayoutCode.BAD_DESCRIPTION: CodeDoc(_E, "An item of `SLOT_TYPE_k` is not a share, or a share for all resources is a number or above 100 %.", "Write items such as `cpus=2`, `memory=25%`, `gpus=auto`, or one share for all, such as `1/4`."),
     LayoutCode.BAD_VALUE: CodeDoc(_E, "A knob cannot be read.", "Do what the message says."),
-    LayoutCode.UNKNOWN_RESOURCE: CodeDoc(
-        _E,
-        "A number is given of a resource that the machine does not have.",
-        "Define it with `MACHINE_RESOURCE_<NAME>`, or remove the item.",
-    ),
-    LayoutCode.ABSOLUTE_SHARE: CodeDoc(
-        _E, "Disk or swap is given as a number.", "Write a fraction, a percentage or `auto`."
-    ),
-    LayoutCode.EXCEEDED: CodeDoc(
-        _E,
-        "Explicit shares exceed what the machine has, or are less than one core or one MB; or too few units meet a "
-        "condition.",
-        "Ask for less, or for fewer slots.",
-    ),
-    LayoutCode.BELOW_ONE: CodeDoc(
-        _E, "Nothing is left for an automatic share.", "Make the explicit shares smaller, or ask for fewer slots."
-    ),
-    LayoutCode.TYPE_ZERO: CodeDoc(
-        _E, "`SLOT_TYPE_0` or `NUM_SLOTS_TYPE_0` is set.", "Number types from 1; type 0 is that of `NUM_SLOTS`."
-    ),
+    LayoutCode.UNKNOWN_RESOURCE: CodeDoc(_E, "A number is given of a resource that the machine does not have.", "Define it with `MACHINE_RESOURCE_<NAME>`, or remove the item."),
+    LayoutCode.ABSOLUTE_SHARE: CodeDoc(_E, "Disk or swap is given as a number.", "Write a fraction, a percentage or `auto`."),
+    LayoutCode.EXCEEDED: CodeDoc(_E, "Explicit shares exceed what the machine has, or are less than one core or one MB; or too few units meet a condition.", "Ask for less, or for fewer slots."),
+    LayoutCode.BELOW_ONE: CodeDoc(_E, "Nothing is left for an automatic share.", "Make the explicit shares smaller, or ask for fewer slots."),
+    LayoutCode.TYPE_ZERO: CodeDoc(_E, "`SLOT_TYPE_0` or `NUM_SLOTS_TYPE_0` is set.", "Number types from 1; type 0 is that of `NUM_SLOTS`."),
     LayoutCode.TOO_MANY: CodeDoc(_E, "The machine would have more than 10000 slots.", "Ask for fewer slots."),
-    LayoutCode.BAD_RESOURCE: CodeDoc(
-        _E, "A custom resource is neither counted nor listed.", "Give a number, or the identifiers of its units."
-    ),
-    LayoutCode.READ_BY_LETTER: CodeDoc(
-        _W,
-        "A name that is not a beginning of a full one is read by its first letter.",
-        "Write the full name: `cpus`, `memory`, `disk` or `swap`.",
-    ),
-    LayoutCode.GIVEN_TWICE: CodeDoc(
-        _W, "There are two shares for the same resource; the last counts.", "Remove one of the two."
-    ),
-    LayoutCode.NOT_COUNTED: CodeDoc(
-        _W,
-        "A share is of a resource that does not exist, or a type is beyond `MAX_SLOT_TYPES`.",
-        "Define the resource with `MACHINE_RESOURCE_<NAME>`, or raise `MAX_SLOT_TYPES`; otherwise remove it.",
-    ),
-    LayoutCode.CONSTRAINT_IGNORED: CodeDoc(
-        _W,
-        "Units are not chosen, because the resource has none or their properties are unknown.",
-        "List the units with an inventory that tells their properties, or remove the condition.",
-    ),
+    LayoutCode.BAD_RESOURCE: CodeDoc(_E, "A custom resource is neither counted nor listed.", "Give a number, or the identifiers of its units."),
+    LayoutCode.READ_BY_LETTER: CodeDoc(_W, "A name that is not a beginning of a full one is read by its first letter.", "Write the full name: `cpus`, `memory`, `disk` or `swap`."),
+    LayoutCode.GIVEN_TWICE: CodeDoc(_W, "There are two shares for the same resource; the last counts.", "Remove one of the two."),
+    LayoutCode.NOT_COUNTED: CodeDoc(_W, "A share is of a resource that does not exist, or a type is beyond `MAX_SLOT_TYPES`.", "Define the resource with `MACHINE_RESOURCE_<NAME>`, or raise `MAX_SLOT_TYPES`; otherwise remove it."),
+    LayoutCode.CONSTRAINT_IGNORED: CodeDoc(_W, "Units are not chosen, because the resource has none or their properties are unknown.", "List the units with an inventory that tells their properties, or remove the condition."),
 }
+# fmt: on
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
