@@ -102,8 +102,8 @@ _POOL: Final = (
         "that directory is a Roost pool's state directory",
     ),
     (
-        "`Schedd.spool` copies nothing, and `retrieve` only lets the jobs leave the queue",
-        "a job's files are taken where they are when it starts, and brought back when it ends",
+        "`Schedd.spool` and `condor_submit -spool` refuse URLs among the input files",
+        "machines of a pool fetch no URLs",
     ),
     (
         "`Schedd.submit` of the first bindings takes a Submit, and no ad of a job",

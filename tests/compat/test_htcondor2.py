@@ -202,13 +202,16 @@ def test_a_dag_is_submitted(pool: Pool) -> None:
             htcondor.Submit.from_dag("two.dag", {"force": True, name: "x"})
 
 
-def test_jobs_of_a_spooled_submission_stay_until_they_are_retrieved(pool: Pool) -> None:
+def test_jobs_of_a_spooled_submission_stay_when_they_are_retrieved_until_they_are_removed(pool: Pool) -> None:
     schedd = htcondor.Schedd()
     result = schedd.submit(htcondor.Submit({"executable": "/bin/true", "log": "spooled.log"}), spool=True)
     schedd.spool(result)
     pool.seen(result.cluster(), JobStatus=4)
     assert len(schedd.query(f"ClusterId == {int(result)}")) == 1
     schedd.retrieve(f"ClusterId == {int(result)}")
+    assert "StageOutFinish" in schedd.query(f"ClusterId == {int(result)}")[0]
+    assert Path("spooled.log").read_text().count("Job terminated") == 1
+    schedd.act(htcondor.JobAction.Remove, f"ClusterId == {int(result)}")
     eventually(lambda: not schedd.query(f"ClusterId == {int(result)}"))
 
 

@@ -18,10 +18,12 @@ from pathlib import Path
 
 import pytest
 
-from roost.runtime.bus.pool_client import PoolClient
+from roost.runtime.bus.pool_client import PoolClient, PoolRefused
 from roost.runtime.home import Home
+from roost.wire.requests import queue
 from roost.wire.requests.verb import Asker, Daemon
 from roost.wire.verbs import VERBS
+from tests.cli.condor.kit import run
 from tests.integration.kit import Pool, eventually, running
 from tests.integration.test_results import wrong
 
@@ -92,6 +94,35 @@ def test_a_job_is_its_users_from_its_input_to_its_output(user: Pool) -> None:
     assert (user.work / "out").read_text().split() == ["data", *[str(UID)] * 4]
     for name in ("out", "err", "new", "log"):
         assert (user.work / name).stat().st_uid == UID, name
+
+
+def test_spooled_files_belong_to_the_jobs_user_and_are_nobody_elses(user: Pool, roots: Pool) -> None:
+    (user.work / "data").unlink(missing_ok=True)
+    (user.work / "data").write_text("data\n")
+    script = user.work / "spooled.sh"
+    script.write_text("#!/bin/sh\ncat data\nid -u\necho made > made\n")
+    text = "executable = spooled.sh\ntransfer_input_files = data\noutput = spooled.out\nlog = spooled.log\nqueue\n"
+    asked = {"cwd": user.work, "ROOST_HOME": str(user.home)}
+    done = run("condor_submit", "-terse", "-spool", text=text, **asked)  # type: ignore[arg-type]
+    assert done.status == 0, done
+    cluster = done.out.partition(".")[0]
+    place = roots.home / "spool" / "staged" / f"{cluster}.0"
+    assert (place.stat().st_uid, stat.S_IMODE(place.stat().st_mode)) == (UID, 0o700)
+    assert {each.name: each.stat().st_uid for each in place.iterdir()}["data"] == UID
+    eventually(lambda: user.job(f"{cluster}.0")["JobStatus"] == 4, "the end of the job")
+    assert {each.name: each.stat().st_uid for each in place.iterdir()} == dict.fromkeys(
+        ("spooled.sh", "data", "spooled.out", "spooled.log", "made"), UID
+    )
+    done = run("condor_transfer_data", cluster, **asked)  # type: ignore[arg-type]
+    assert done.status == 0, done
+    assert (user.work / "spooled.out").read_text() == f"data\n{UID}\n"
+    # Root's own job is none of the user's.
+    done = run("condor_submit", "-terse", "-spool", text=text, cwd=user.work, ROOST_HOME=str(roots.home))
+    theirs = done.out.partition(".")[0]
+    refused = pytest.raises(PoolRefused, match=f"job {theirs}.0 belongs to root")
+    with PoolClient.connected(Home(user.home)) as pool, refused:
+        pool.ask(queue.SpooledFiles(job=f"{theirs}.0"))
+    roots("rm", cluster, theirs)
 
 
 def test_the_proof_of_who_one_is_can_be_read_by_that_user_alone(roots: Pool) -> None:

@@ -33,8 +33,12 @@ OF_USERS = {
             "cell-states",
             "cell-usage",
             "history",
+            "end-spooling",
             "overview",
             "query",
+            "read-spooled",
+            "spool-file",
+            "spooled-files",
             "submit",
             "summary",
             "under-way",
@@ -125,7 +129,7 @@ def test_questions_change_nothing() -> None:
     changing = {
         "act", "submit", "cell-change", "cell-clear-usage", "cell-edit", "cell-instances", "drain", "cancel-drain",
         "poll", "reopen", "vacate", "advertise", "userprio-set", "read-streams", "write-streams", "keep-streams",
-        "leave-streams", "open-shell",
+        "leave-streams", "open-shell", "end-spooling", "spool-file",
         "cell-reserve", "cell-reservation-delete", "cell-reservation-keep",
     }  # fmt: skip
     assert {name for table in VERBS.values() for name, verb in table.items() if not verb.question} == changing

@@ -141,6 +141,7 @@ def read_description(
     append: tuple[str, ...] = (),
     queue: str | None = None,
     look_at_files: bool = True,
+    spooled: bool = False,
 ) -> Submission:
     """Read a submit description from a file, or ``-`` for standard input. Raises CommandError."""
     from roost.runtime.queue.submit_host import SystemSubmitHost
@@ -157,6 +158,7 @@ def read_description(
         uid_domain=uid_domain,
         config=config,
         look_at_files=look_at_files,
+        spooled=spooled,
     )
     name = "<stdin>" if file == "-" else file
     return read_submission(text, name, context, arguments=arguments, append=append, queue=queue)

@@ -211,6 +211,10 @@ class Schedd(SecondSchedd):
         why = f": {_OF_SCHEDD[name]}" if name in _OF_SCHEDD else ""
         raise AttributeError(f"Roost's Schedd of the first bindings has no {name}{why}")
 
+    def spool(self, ad_list: list[Any]) -> None:  # type: ignore[override]
+        """Copy the files of jobs that were submitted with `spool` to the queue."""
+        self._spool(list(dict.fromkeys(int(ad["ClusterId"]) for ad in ad_list)))
+
     def transaction(self, flags: int = 0, continue_txn: bool = False) -> Transaction:
         """A block in which descriptions are queued."""
         return Transaction(self)

@@ -38,6 +38,7 @@ from roost.schedd.jobs.book import (
     Cluster,
     Following,
     Job,
+    is_spooling,
     not_plain,
     submitter_of,
 )
@@ -170,7 +171,7 @@ def _release(work: Work, claim_table: ClaimTable, job: Job, event: Acted) -> str
         work.set(job, **{HELD: after})
         return "" if after != before else _DONE
     # A job that has not left its machine yet stays: it runs once at a time.
-    if job.status is not JobStatus.HELD or job.run:
+    if job.status is not JobStatus.HELD or job.run or is_spooling(job.ad):
         return _WRONG
     held = frozenset(holds_of(job))
     if isinstance(letters, str):

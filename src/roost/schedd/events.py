@@ -62,6 +62,22 @@ class Acted:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class InputSpooled:
+    """All files that a job needs, which was submitted with ``-spool``, have been copied to the queue."""
+
+    job: JobId
+    user: str
+    reply_to: str
+    #: The directory that has them, and what is in its top level.
+    directory: str
+    names: tuple[str, ...]
+    #: When the first piece came, epoch s.
+    begun: int
+    #: As of `Submitted`.
+    request: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class GivenPart:
     """A further slot of a match for a parallel job."""
 
@@ -311,6 +327,7 @@ class Started:
 Event: TypeAlias = (
     Submitted
     | Acted
+    | InputSpooled
     | MatchGiven
     | MatchRefused
     | ClaimAnswered

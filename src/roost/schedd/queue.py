@@ -43,6 +43,7 @@ from roost.schedd.events import (
     ErrorsCleared,
     Event,
     FilesMoved,
+    InputSpooled,
     LogRefused,
     MatchGiven,
     MatchRefused,
@@ -73,6 +74,7 @@ from roost.schedd.runs import news as run_news
 from roost.schedd.runs.immediate import remove_refused
 from roost.schedd.runs.noop import expect_noops, finish_noops, finish_woken, has_noops
 from roost.schedd.runs.outcome import leave_removed
+from roost.schedd.spooled import input_spooled
 from roost.schedd.status import LEAVING, ON_MACHINE, JobStatus
 from roost.schedd.work import Work
 
@@ -211,6 +213,8 @@ class Queue:
                 run_news.run_stood_still(work, event)
             case Acted():
                 commands.acted(work, self.claim_table, event)
+            case InputSpooled():
+                input_spooled(work, event)
             case MatchRefused(autocluster=autocluster, text=text):
                 self.rejections[autocluster] = text
                 if text == KEPT_OUT:

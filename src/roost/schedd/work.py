@@ -278,6 +278,11 @@ class Work:
         if held:
             self._log(ad, cluster.owner, cluster.number, proc, log.JobHeld.of(ad))
 
+    def tell_spooled(self, job: Job) -> None:
+        """Tell the event log of a job that was submitted with its files, which has its place now."""
+        name = job.ad.cell("globaljobid")
+        self.log(job, log.Submit.of(job.ad, daemon_address(self._place, str(name), "schedd")))
+
     def told_all(self, cluster: Cluster) -> None:
         """The event logs know of the submission of all jobs of a cluster."""
         cluster.told = None

@@ -26,6 +26,8 @@ MEANINGS: Final = {
     "cell-changed-since": "The Grid Engine cell has changed since the command read it. Read it again and "
     "repeat the change.",
     "not-admitted": "The Grid Engine cell does not accept the job. The text of the answer says why.",
+    "not-transferred": "A file of a job of condor_submit -spool could not be read or written. The text of the answer "
+    "says which and why.",
     "jsv-failed": "The program that jsv_url of the Grid Engine cell names gave no verdict. The text of the answer "
     "says why.",
     "not-permitted": "The Grid Engine cell does not let this user or host make the request.",

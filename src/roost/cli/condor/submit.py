@@ -17,7 +17,6 @@ from roost.cli.condor.options import Given, Option, given, number
 from roost.cli.pool import Refused
 from roost.cli.terminal import CommandError
 from roost.runtime.home import Home, HomeError
-from roost.runtime.queue.descriptions import SPOOLED
 from roost.wire.requests import queue
 
 if TYPE_CHECKING:
@@ -39,7 +38,7 @@ OPTIONS: Final = (
     Option("name", "the queue to submit to", takes="NAME", least=1),
     Option("remote", "the same, as if with -spool", takes="NAME", least=1),
     Option("pool", "the pool of that queue", takes="HOST", least=2),
-    Option("spool", "keep the jobs in the queue when they are done: see the guide", least=3),
+    Option("spool", "copy the files of the jobs to the queue now; condor_transfer_data fetches their output", least=3),
     Option("disable", "do not check that files exist", least=2),
     Option("unused", "do not warn about lines without effect", least=1),
     Option("force", "accepted, without effect"),
@@ -134,6 +133,8 @@ def run(name: str, arguments: list[str]) -> int:
     _complain(order, submission)
     if order.dry_run:
         return _dry_run(order, submission)
+    if "interactive" in order.flags and "spool" in order.flags:
+        raise ToolError("\nERROR: -interactive cannot be combined with -spool or -remote")
     if "interactive" in order.flags and submission.count != 1:
         raise ToolError(f"\nERROR: -interactive is for one job; the description makes {submission.count}")
     return _submit(order, submission)
@@ -172,10 +173,11 @@ def _read(order: Order) -> Submission:
             file,
             config=pool_config(home, contact),
             uid_domain=str(contact.get("uid_domain", "")),
-            arguments=(*((SPOOLED,) if "spool" in order.flags else ()), *order.assignments),
+            arguments=tuple(order.assignments),
             append=tuple(order.append),
             queue=order.queue,
             look_at_files="disable" not in order.flags,
+            spooled="spool" in order.flags,
         )
     except CommandError as error:
         raise ToolError(f"\nERROR: Failed to open command file: {error}") from None
@@ -199,8 +201,6 @@ def _complain(order: Order, submission: Submission) -> None:
         texts = [f"ERROR: {_words(each.code, each.message)}\n    {each.span.chain()}: {each.remedy}"
                  for each in submission.errors]  # fmt: skip
         raise ToolError("\n" + joined(texts, submission.dropped))
-    if "spool" in order.flags:
-        _tell("\nWARNING: the files of the jobs are not copied now; they are taken when the jobs start")
     if not submission.count:
         raise ToolError("\nERROR: the description produces no jobs: nothing was submitted")
     if order.jobs_max and submission.count > order.jobs_max:
@@ -237,10 +237,26 @@ def _submit(order: Order, submission: Submission) -> int:
     if "verbose" in order.flags:
         _verbose([each.cluster for each in taken], submission)
     _told(order, [(each.cluster, each.jobs) for each in taken], "Submitting", "submitted")
+    if "spool" in order.flags:
+        _spool(order, [each.cluster for each in taken])
     if "terse" not in order.flags:
         clusters = " ".join(str(each.cluster) for each in taken)
         _tell(f"To monitor your job(s), run: condor_watch_q -clusters {clusters}")
     return 0
+
+
+def _spool(order: Order, clusters: list[int]) -> None:
+    """Copy the files of the jobs to the queue."""
+    from roost.runtime.asking.spooling import SpoolingProblem, send_files
+
+    try:
+        order.place.ask(lambda pool: send_files(pool, clusters))
+    except (SpoolingProblem, ToolError, Refused) as problem:
+        remove = " ".join(map(str, clusters))
+        raise ToolError(
+            f"\nERROR: Failed to spool job files.\n{problem}\n"
+            f"The jobs stay on hold; remove them (condor_rm {remove}) and submit them again."
+        ) from None
 
 
 def _told(order: Order, taken: list[tuple[int, int]], doing: str, done: str) -> None:

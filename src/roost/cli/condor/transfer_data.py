@@ -1,21 +1,19 @@
-"""``condor_transfer_data``: let go of jobs that were submitted with ``-spool`` and are done.
+"""``condor_transfer_data``: fetch the output of jobs that were submitted with ``-spool`` or ``-remote``.
 
-Their output is where the description wants it already; all that is left is that they leave the queue.
+The files go where the description wanted them: below its directory, by transfer_output_remaps. The jobs stay in the
+queue until their LeaveJobInQueue is no longer true, or until they are removed.
 """
 
 from __future__ import annotations
 
 import sys
-import time
 from typing import Final
 
 from roost.cli.condor.asking import PLACE_OPTIONS, Place
 from roost.cli.condor.choosing import Choice, job_id, owner
-from roost.cli.condor.editing import edit
 from roost.cli.condor.errors import ToolError, UsageError
 from roost.cli.condor.options import Option, given
-from roost.cli.pool import Pool
-from roost.wire.requests import queue
+from roost.cli.pool import Pool, Refused
 
 OPTIONS: Final = (
     Option("all", "all jobs", least=1),
@@ -42,11 +40,17 @@ def run(name: str, arguments: list[str]) -> int:
     if not choices:
         raise UsageError("You did not specify any jobs\nUsage: condor_transfer_data [options] JOB...")
     sys.stdout.write("Fetching data files...\n")
+    sys.stdout.flush()
     return place.ask(lambda pool: max(_fetched(pool, choice) for choice in choices))
 
 
 def _fetched(pool: Pool, choice: Choice) -> int:
-    done = edit(pool, choice.but("JobStatus == 4"), {"StageOutFinish": str(int(time.time()))})
-    if not done.counts.get("ok") and not pool.ask(queue.Query(projection=("ClusterId",), limit=1, **choice.asked())):
-        raise ToolError("ERROR: Failed to spool job files: no such job is in the queue")
+    from roost.runtime.asking.spooling import SpoolingProblem, fetch_files
+
+    try:
+        count = fetch_files(pool, choice.asked())
+    except (SpoolingProblem, Refused) as problem:
+        raise ToolError(f"ERROR: Failed to spool job files.\n{problem}") from None
+    if not count:
+        raise ToolError("ERROR: Failed to spool job files: the queue has no such job that was submitted with -spool")
     return 0

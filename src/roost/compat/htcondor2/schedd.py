@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final
 
@@ -77,16 +76,32 @@ class Schedd:
         return SubmitResult(number, 0, jobs, submitting.cluster_ad(found.clusters[0], number))
 
     def spool(self, result: SubmitResult) -> None:
-        """Nothing is left to be done: the queue takes files where they are when jobs start."""
+        """Copy the files of jobs that were submitted with `spool` to the queue; they wait for a slot then."""
+        if not isinstance(result, SubmitResult):
+            raise TypeError("result must be a SubmitResult")
+        self._spool([result.cluster()])
+
+    def _spool(self, clusters: list[int]) -> None:
+        from roost.runtime.asking.spooling import SpoolingProblem, send_files
+
+        try:
+            with self._pool() as pool:
+                sent = send_files(pool, clusters)
+        except SpoolingProblem as problem:
+            raise HTCondorException(f"Failed to spool job files: {problem}") from None
+        if not sent:
+            named = ", ".join(map(str, clusters))
+            raise HTCondorException(f"Failed to spool job files: no job of cluster {named} waits for its files")
 
     def retrieve(self, job_spec: JobSpec) -> None:
-        """Let jobs that were submitted with `spool` leave the queue; their files are where they were asked to be."""
-        value = ExprTree(str(int(time.time())))
-        spec = asked(job_spec)
-        done = "JobStatus == 4"
-        text = spec["constraint"]
-        spec["constraint"] = done if text is None else f"({text}) && {done}"
-        self._edit(spec, "StageOutFinish", value)
+        """Fetch what jobs have made that were submitted with `spool`; they stay in the queue."""
+        from roost.runtime.asking.spooling import SpoolingProblem, fetch_files
+
+        try:
+            with self._pool() as pool:
+                fetch_files(pool, asked(job_spec))
+        except SpoolingProblem as problem:
+            raise HTCondorException(f"Failed to retrieve job files: {problem}") from None
 
     # -- questions ---------------------------------------------------------------------------------
 

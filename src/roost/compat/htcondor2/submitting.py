@@ -11,7 +11,7 @@ from roost.compat.classad2 import ClassAd
 from roost.compat.htcondor2.errors import HTCondorException
 from roost.config.not_text import joined
 from roost.runtime.identity import user_name
-from roost.runtime.queue.descriptions import SPOOLED, pool_config
+from roost.runtime.queue.descriptions import pool_config
 from roost.runtime.queue.submit_host import SystemSubmitHost
 from roost.schedd.submit import ClusterPlan, Submission, SubmitContext, fill, read_submission
 from roost.wire.requests import queue
@@ -33,9 +33,10 @@ def plan(
         owner=user_name() if pool is None else pool.user,
         uid_domain="" if pool is None else str(pool.contact.get("uid_domain", "")),
         config=None if pool is None else pool_config(pool.home, pool.contact),
+        spooled=spool,
     )
     text = f"{description._text()}{method}queue\n"
-    found = read_submission(text, "<Submit>", context, arguments=(SPOOLED,) if spool else (), items=items)
+    found = read_submission(text, "<Submit>", context, items=items)
     if found.errors:
         raise HTCondorException(joined(found.errors, found.dropped))
     if not found.count:

@@ -145,6 +145,14 @@ def placed(given: str, *, keep: bool) -> str:
     return name
 
 
+def collected(hands: Hands, name: str, path: Path) -> Iterator[tuple[FileItem, Path]]:
+    """An item and, of a directory, all that is in it, with where it is. Raises ValueError for what cannot be moved."""
+    try:
+        yield from _collected(hands, name, path, 0)
+    except _Refused as refused:
+        raise ValueError(refused.problem.text) from None
+
+
 def _collected(hands: Hands, name: str, path: Path, depth: int) -> Iterator[tuple[FileItem, Path]]:
     """The item and, of a directory, all that is in it."""
     try:

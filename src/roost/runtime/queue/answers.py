@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from roost.config.access import Access
     from roost.runtime.bus.lanes import Lanes
     from roost.runtime.queue.database_watch import DatabaseWatch
+    from roost.runtime.queue.staging import Staging
     from roost.runtime.role import RoleContext
 
 #: Jobs whose rows are made, or which are looked at, between two looks at the clock.
@@ -52,6 +53,7 @@ class AnswersDaemon(ActionsDaemon, CellAnswersDaemon, Protocol):
     lists: Access
     lanes: Lanes
     watch: DatabaseWatch
+    staging: Staging
     request_time_max_s: float
     unit_suffixes: bool
     #: Key of a request in the core to the subject to answer on.
@@ -85,6 +87,14 @@ class QueueAnswers(RequestAnswers):
         match request:
             case queue.Submit():
                 return await self._submit(request, sender, reply, request_id)
+            case queue.SpoolFile():
+                return await self._daemon.staging.take(request, sender)
+            case queue.EndSpooling(job=job):
+                return await self._all_came(job, sender, reply, request_id)
+            case queue.SpooledFiles():
+                return await self._daemon.staging.files(request, sender)
+            case queue.ReadSpooled():
+                return await self._daemon.staging.read(request, sender)
             case queue.Query():
                 return await self._query(request, reply, self._budget("the query", reply))
             case queue.Overview():
@@ -173,6 +183,24 @@ class QueueAnswers(RequestAnswers):
             return refused
         self._daemon.feed(
             ev.Submitted(clusters=tuple(clusters), owner=sender, reply_to=self._reply_to(reply), request=request_id)
+        )
+        return LATER
+
+    async def _all_came(self, name: str, sender: str, reply: str, request_id: str) -> Later | Answer:
+        found = await self._daemon.staging.all_came(name, sender)
+        if isinstance(found, Answer):
+            return found
+        job, names, begun = found
+        self._daemon.feed(
+            ev.InputSpooled(
+                job=job.id,
+                user=sender,
+                reply_to=self._reply_to(reply),
+                directory=str(self._daemon.staging.place(job.id)),
+                names=names,
+                begun=begun,
+                request=request_id,
+            )
         )
         return LATER
 

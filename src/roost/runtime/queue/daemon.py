@@ -45,6 +45,7 @@ from roost.runtime.queue.local_runs import LocalRuns
 from roost.runtime.queue.log_files import Appended
 from roost.runtime.queue.messages import check_speaker, events_of, given_by, order_to
 from roost.runtime.queue.spool import Spool
+from roost.runtime.queue.staging import Staging
 from roost.runtime.queue.store import CELL_ERRORS, Committed, LogPiece, Noted, Store
 from roost.runtime.queue.user_logs import UserLogs
 from roost.runtime.role import ConfigurationRefused, Ending, RoleContext, give_up, must_go_on, superusers
@@ -94,6 +95,7 @@ class ScheddDaemon:
         self.settings = self._settings(config)
         self.store = self._open(config)
         self.queue = Queue(self.settings, self.clock.now())
+        self.staging = Staging(context.home, self)
         self.logs = UserLogs(self.deputies, self._heard_of_logs)
         self.copies = ExportedFiles(config, context.home, self.store)
         self.answers = QueueAnswers(self)
@@ -154,6 +156,7 @@ class ScheddDaemon:
         kept = self._restore()
         with contextlib.suppress(OSError):
             self.spool.sweep(self.queue)
+            self.staging.sweep()
         name = self.context.name
         await self.bus.listen(f"{self.subjects.prefix}.all.*", self._on_central)
         await self.bus.listen(self.subjects.given(name, "*"), self._on_given)
@@ -446,8 +449,10 @@ class ScheddDaemon:
                 await self._reply(effect)
             case ef.ForgetFiles(job=job, last=None):
                 self.spool.forget(job)
+                self.staging.forget(job)
             case ef.ForgetFiles(job=job, last=int(last)):
                 self.spool.forget_all(job, last)
+                self.staging.forget_all(job, last)
             case ef.StartRun():
                 self._log_run(effect.claim_id, f"run {effect.run} begins on {effect.node}")
                 try:

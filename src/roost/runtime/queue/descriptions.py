@@ -4,19 +4,13 @@ from __future__ import annotations
 
 import os
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from roost.runtime.home import HomeError
 
 if TYPE_CHECKING:
     from roost.config import Config
     from roost.runtime.home import Home
-
-#: How long jobs that were submitted with -spool stay in the queue when they are done, unless they are fetched.
-SPOOLED: Final = (
-    "leave_in_queue = JobStatus == 4 && StageOutFinish is undefined && "
-    "(CompletionDate is undefined || CompletionDate == 0 || time() - CompletionDate < 10 * 24 * 3600)"
-)
 
 
 def pool_config(home: Home, contact: dict[str, Any]) -> Config | None:

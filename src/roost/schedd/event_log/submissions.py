@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Final
 
 from roost.classad.ad import MISSING
-from roost.schedd.jobs.book import Cluster
+from roost.schedd.jobs.book import Cluster, is_spooling
 from roost.schedd.jobs.ranges import Ranges
 from roost.schedd.status import JobStatus
 from roost.schedd.work import Work, log_paths
@@ -21,7 +21,8 @@ JOBS_A_STEP: Final = 200
 def tell_first(work: Work, cluster: Cluster) -> None:
     """Begin with a cluster that is new; one without a log costs nothing."""
     varies = cluster.plan is not None and "userlog" in cluster.plan.varying
-    if not varies and not log_paths(cluster.ad):
+    if is_spooling(cluster.ad) or (not varies and not log_paths(cluster.ad)):
+        # The log of a job whose files are copied to the queue is among these files, and begins when they are there.
         return
     first = cluster.count
     if first > JOBS_A_STEP:

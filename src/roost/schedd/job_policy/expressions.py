@@ -143,6 +143,10 @@ def decide(ad: ClassAd, system: SystemPolicy, world: World, occasion: Occasion) 
     return judge.too_long() if allowance.exceeded else verdict
 
 
+#: Holds that no policy ends: the user's own, and that of a job whose files are still to come.
+_NOT_BY_POLICY: Final = (HoldCode.USER_REQUEST, HoldCode.SPOOLING_INPUT)
+
+
 @dataclass(slots=True)
 class _Judge:
     ad: ClassAd
@@ -190,7 +194,7 @@ class _Judge:
         return self._own(Outcome.VACATE, "PeriodicVacate") or self._systems(Outcome.VACATE, self.system.vacate)
 
     def _may_be_released(self) -> bool:
-        if self.ad.cell("holdreasoncode") == HoldCode.USER_REQUEST:
+        if self.ad.cell("holdreasoncode") in _NOT_BY_POLICY:
             return False
         return self.system.allows_release(self.ad)
 

@@ -17,6 +17,7 @@ from roost.classad import ClassAd, Expr
 from roost.classad.ad import MISSING
 from roost.classad.values import UNDEFINED, fold
 from roost.model.cell_requests import ARRAY_PREDECESSORS, NAME, PREDECESSORS
+from roost.model.codes import HoldCode
 from roost.schedd.admission.owned import NOT_SUBMITTED
 from roost.schedd.identifiers import JobId
 from roost.schedd.jobs.idle import Autoclusters, IdleGroup
@@ -294,6 +295,11 @@ def submitter_of(ad: ClassAd) -> str:
 def held_at_submit(ad: ClassAd) -> bool:
     """Whether a job is submitted on hold."""
     return ad.cell("jobstatus") == int(JobStatus.HELD)
+
+
+def is_spooling(ad: ClassAd) -> bool:
+    """Whether a job waits for its files, which are copied to the queue."""
+    return held_at_submit(ad) and ad.cell("holdreasoncode") == int(HoldCode.SPOOLING_INPUT)
 
 
 class Following:

@@ -6,6 +6,7 @@ import re
 from typing import Final
 
 from roost.classad import ParseError, Syntax, parse_expression
+from roost.model.codes import HoldCode
 from roost.model.signals import signal_named
 from roost.schedd.submit.diagnostics import SubmitCode
 from roost.schedd.submit.job import Job
@@ -92,7 +93,14 @@ def signals(job: Job) -> None:
 
 def status(job: Job) -> None:
     """Whether the job is submitted on hold."""
-    if job.truth("hold"):
+    if job.defaults.spooled:
+        if job.truth("hold"):
+            message = "hold = true cannot be combined with -spool or -remote: the jobs wait for their files on hold"
+            job.report(SubmitCode.TRANSFER, message, "hold", remedy="Hold the jobs after they are submitted.")
+        job.put("JobStatus", 5)
+        job.put("HoldReason", "Spooling input data files")
+        job.put("HoldReasonCode", int(HoldCode.SPOOLING_INPUT))
+    elif job.truth("hold"):
         job.put("JobStatus", 5)
         job.put("HoldReason", "submitted on hold at user's request")
         job.put("HoldReasonCode", 15)

@@ -49,6 +49,8 @@ class Defaults:
     clear_text: bool = False
     #: The accounting group of jobs that say nice_user.
     nice_group: str = "nice-user"
+    #: The files of the jobs are copied to the queue before they start (-spool).
+    spooled: bool = False
     #: Names and expressions put into every ad (SUBMIT_ATTRS).
     attributes: tuple[tuple[str, str], ...] = ()
     #: Environment that jobs may inherit with getenv.

@@ -51,6 +51,12 @@ def _row(
     return Section(name=name, run=run, gives=frozenset(gives.lower().split()), inert=frozenset(inert), steady=steady)
 
 
+#: LeaveJobInQueue of jobs whose output the queue keeps: they stay for 10 days, as in HTCondor.
+_UNTIL_FETCHED: Final = (
+    "JobStatus == 4 && (CompletionDate =?= undefined || CompletionDate == 0 || ((time() - CompletionDate) < 864000))"
+)
+
+
 def begin(job: Job) -> None:
     """Owner, submission time and identity, and counters at zero."""
     defaults = job.defaults
@@ -64,7 +70,10 @@ def begin(job: Job) -> None:
     job.put("ExitBySignal", False)
     job.put("MinHosts", 1)
     job.put("MaxHosts", 1)
-    job.put("LeaveJobInQueue", False)
+    if job.defaults.spooled:
+        job.put_expression("LeaveJobInQueue", _UNTIL_FETCHED, "leave_in_queue")
+    else:
+        job.put("LeaveJobInQueue", False)
     for name in ZEROES:
         job.put(name, 0)
     for name in ZERO_SECONDS:

@@ -81,6 +81,8 @@ class SubmitContext:
     config: Config | None = None
     #: False: files need not be there.
     look_at_files: bool = True
+    #: The jobs wait until their files are copied to the queue (-spool).
+    spooled: bool = False
 
 
 def read_submission(
@@ -299,6 +301,7 @@ class _Reader:
             should_transfer=self._knob("SUBMIT_DEFAULT_SHOULD_TRANSFER_FILES", plain.should_transfer),
             clear_text=any(not each.startswith(("tls://", "wss://")) for each in servers),
             nice_group=self._knob("NICE_USER_ACCOUNTING_GROUP_NAME", plain.nice_group),
+            spooled=self.context.spooled,
             attributes=tuple(self._attributes()),
             inherited=dict(self.context.host.environment()),
         )

@@ -8,6 +8,7 @@ from roost.model.slot_transition import SlotTransition
 from roost.wire.requests.verb import (
     AdData,
     Asker,
+    Bytes64,
     Daemon,
     Request,
     StillToAnswer,
@@ -105,9 +106,8 @@ class Story(Request[list[SlotTransition]]):
     limit: Count = 0
 
 
-#: The name of a session, and bytes in base 64.
+#: The name of a session.
 SessionName: TypeAlias = Annotated[str, Matching(r"[0-9a-f]{32}", "the name of a session")]
-Bytes64: TypeAlias = Annotated[str, Matching(r"[A-Za-z0-9+/]{0,600000}={0,2}", "bytes in base 64")]
 #: Rows or columns of a terminal; 0 where nothing is said of them.
 Side: TypeAlias = Annotated[int, Between(0, 65535)]
 

@@ -11,6 +11,7 @@ from roost.wire.requests.verb import (
     JOBS_PATTERN,
     AdData,
     Asker,
+    Bytes64,
     Daemon,
     PlanData,
     Request,
@@ -160,6 +161,54 @@ class Totals(Struct):
     rejections: dict[str, str]
 
 
+#: A job (12.0).
+Job: TypeAlias = Annotated[str, Matching(r"\d{1,9}\.\d{1,9}", "a job (12.0)")]
+
+
+class Spooled(Struct):
+    """From which byte on the next piece of a file is wanted."""
+
+    offset: Count = 0
+
+
+class SpoolFile(Request[Spooled]):
+    """Take a piece of a file that a job of ``-spool`` needs; a directory is one piece without data."""
+
+    job: Job
+    #: As `runtime.files.transfer` packs an item.
+    item: str
+    offset: Count = 0
+    data: Bytes64 = ""
+    last: bool = False
+
+
+class EndSpooling(Request[Spooled]):
+    """Let a job wait for a slot: the queue has all its files."""
+
+    job: Job
+
+
+class SpooledFiles(Request[str]):
+    """Which files has the queue for a job of ``-spool`` that are new, or changed since it got them? Packed items."""
+
+    job: Job
+
+
+class SpooledPart(Struct):
+    """A piece of a file."""
+
+    data: Bytes64 = ""
+    last: bool = True
+
+
+class ReadSpooled(Request[SpooledPart]):
+    """Read a piece of such a file."""
+
+    job: Job
+    item: str
+    offset: Count = 0
+
+
 class Summary(Request[Totals]):
     """How many jobs there are in each state."""
 
@@ -171,7 +220,7 @@ class UnderWay(StillToAnswer):
 class Autocluster(Request[Standing]):
     """Which jobs the matchmaker treats as one with a job, and what it said of them."""
 
-    job: Annotated[str, Matching(r"\d{1,9}\.\d{1,9}", "a job (12.0)")]
+    job: Job
 
 
 QUEUE: Final[dict[str, Verb]] = table(
@@ -181,6 +230,10 @@ QUEUE: Final[dict[str, Verb]] = table(
     question("history", History, "jobs that have left the queue"),
     question("overview", Overview, "jobs, or clusters where there are many jobs"),
     question("query", Query, "jobs and their ads"),
+    Verb("spool-file", SpoolFile, Asker.OWNER, "take a piece of a file that a job of -spool needs"),
+    Verb("end-spooling", EndSpooling, Asker.OWNER, "let a job wait for a slot whose files were spooled"),
+    Verb("spooled-files", SpooledFiles, Asker.OWNER, "which files the queue has for a job of -spool", question=True),
+    Verb("read-spooled", ReadSpooled, Asker.OWNER, "read a piece of such a file", question=True),
     Verb("submit", Submit, Asker.USER, "submit jobs"),
     question("summary", Summary, "how many jobs there are in each state"),
     under_way(UnderWay),

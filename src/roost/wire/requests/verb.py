@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Any, ClassVar, Final, Generic, NamedTuple, TypeAlias, TypeVar, get_args
+from typing import Annotated, Any, ClassVar, Final, Generic, NamedTuple, TypeAlias, TypeVar, get_args
 
-from roost.wire.structs import Struct
+from roost.wire.structs import Matching, Struct
 
 R_co = TypeVar("R_co", covariant=True)
 
@@ -97,5 +97,7 @@ def verb_of(request: Request[Any]) -> Verb:
     return request._verb
 
 
+#: Bytes in base 64.
+Bytes64: TypeAlias = Annotated[str, Matching(r"[A-Za-z0-9+/]{0,600000}={0,2}", "bytes in base 64")]
 #: A job (12.0) or a cluster (12).
 JOBS_PATTERN: Final = r"\d{1,9}(\.\d{1,9})?"
