@@ -11,60 +11,18 @@ from collections.abc import Callable, Iterable, Iterator
 from enum import IntEnum
 from typing import Any, Final, NoReturn, Self
 
-from roost.compat import classad1 as classad
-from roost.compat import htcondor2
+from roost.compat import classad1, htcondor2
 from roost.compat.classad2 import ClassAd as SecondAd
+from roost.compat.htcondor2 import *  # noqa: F403
 from roost.compat.htcondor2 import (
     AdType,
-    AdTypes,
-    CommonFilesEventType,
-    CompletionType,
-    CredCheck,
-    Credd,
-    CredType,
-    CredTypes,
-    DaemonCommand,
-    DaemonCommands,
     DaemonType,
-    DaemonTypes,
-    DAGMan,
-    DrainType,
-    DrainTypes,
-    FileTransferEventType,
-    HistorySrc,
     HTCondorException,
     JobAction,
-    JobEvent,
-    JobEventLog,
-    JobEventType,
-    JobStatus,
-    LogLevel,
-    Placementd,
     QueryOpt,
-    QueryOpts,
-    RemoteParam,
-    SecurityContext,
-    Startd,
-    SubmitMethod,
     SubmitResult,
-    SubsystemType,
     TransactionFlag,
-    TransactionFlags,
-    VacateType,
-    disable_debug,
-    enable_debug,
-    enable_log,
-    log,
-    param,
-    ping,
-    platform,
-    reload_config,
-    send_alive,
-    send_command,
-    set_ready_state,
-    set_subsystem,
     submitting,
-    version,
 )
 from roost.compat.htcondor2.asking import address, connected
 from roost.compat.htcondor2.collector import Collector as SecondCollector
@@ -76,6 +34,8 @@ from roost.model.compatible import CONDOR_VERSION_NUMBER
 from roost.schedd.submit import Submission
 
 __version__: str = CONDOR_VERSION_NUMBER
+# The second bindings have one of the same name.
+classad = classad1
 
 #: Names of HTCondor's first bindings that are not here, and why.
 LEFT_OUT: Final = {
@@ -384,74 +344,12 @@ def pool_address() -> str:
         return address(pool)
 
 
-__all__ = [
-    "AdType",
-    "AdTypes",
-    "BlockingMode",
-    "Collector",
-    "CommonFilesEventType",
-    "CompletionType",
-    "CredCheck",
-    "CredType",
-    "CredTypes",
-    "Credd",
-    "DAGMan",
-    "DaemonCommand",
-    "DaemonCommands",
-    "DaemonType",
-    "DaemonTypes",
-    "DrainType",
-    "DrainTypes",
-    "FileTransferEventType",
-    "HTCondorEnumError",
-    "HTCondorException",
-    "HTCondorIOError",
-    "HTCondorInternalError",
-    "HTCondorLocateError",
-    "HTCondorReplyError",
-    "HTCondorTypeError",
-    "HTCondorValueError",
-    "HistorySrc",
-    "JobAction",
-    "JobEvent",
-    "JobEventLog",
-    "JobEventType",
-    "JobStatus",
-    "LockType",
-    "LogLevel",
-    "Negotiator",
-    "Placementd",
-    "QueryOpt",
-    "QueryOpts",
-    "RemoteParam",
-    "Schedd",
-    "SecMan",
-    "SecurityContext",
-    "Startd",
-    "Submit",
-    "SubmitMethod",
-    "SubmitResult",
-    "SubsystemType",
-    "Token",
-    "Transaction",
-    "TransactionFlag",
-    "TransactionFlags",
-    "VacateType",
-    "classad",
-    "disable_debug",
-    "enable_debug",
-    "enable_log",
-    "lock",
-    "log",
-    "param",
-    "ping",
-    "platform",
-    "poll",
-    "read_events",
-    "reload_config",
-    "send_alive",
-    "send_command",
-    "set_ready_state",
-    "set_subsystem",
-    "version",
-]
+__all__ = sorted(
+    {
+        *htcondor2.__all__,
+        "BlockingMode", "HTCondorEnumError", "HTCondorIOError", "HTCondorInternalError",
+        "HTCondorLocateError", "HTCondorReplyError", "HTCondorTypeError", "HTCondorValueError",
+        "LockType", "SecMan", "Token", "Transaction",
+        "lock", "poll", "read_events",
+    }
+)  # fmt: skip

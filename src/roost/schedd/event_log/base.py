@@ -40,6 +40,10 @@ def given(**attributes: Value) -> dict[str, Value]:
     return {name: value for name, value in attributes.items() if value != ""}
 
 
+#: The kinds that the modules of this folder define: number to class.
+KINDS: Final[dict[int, type[Event]]] = {}
+
+
 class Event:
     """What every event has."""
 
@@ -49,6 +53,11 @@ class Event:
     NUMBER: ClassVar[int]
     #: Its name in ads.
     NAME: ClassVar[str]
+
+    def __init_subclass__(cls) -> None:
+        number = cls.__dict__.get("NUMBER", -1)
+        if number >= 0:
+            KINDS[number] = cls
 
     def lines(self) -> Iterator[str]:
         """The header's words, then the lines of the body."""
@@ -62,6 +71,23 @@ class Event:
     def attributes(self) -> dict[str, Value]:
         """As the attributes of an event's ad, the common ones left out."""
         raise NotImplementedError
+
+
+class FixedWords(Event):
+    """An event that is nothing but fixed words."""
+
+    __slots__ = ()
+    WORDS: ClassVar[str]
+
+    def lines(self) -> Iterator[str]:
+        yield self.WORDS
+
+    @classmethod
+    def read(cls, head: str, lines: Lines) -> Self:
+        return cls()
+
+    def attributes(self) -> dict[str, Value]:
+        return {}
 
 
 class WithReason(Event):

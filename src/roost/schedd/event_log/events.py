@@ -8,7 +8,7 @@ from typing import ClassVar, Final, Self
 
 from roost.base.records import dataclass, field
 from roost.classad import ClassAd, Value
-from roost.schedd.event_log.base import Event, Submission, WithReason, after, given, text_of, whole_of
+from roost.schedd.event_log.base import Event, FixedWords, Submission, WithReason, after, given, text_of, whole_of
 from roost.schedd.event_log.parts import (
     Bill,
     Lines,
@@ -280,21 +280,12 @@ class JobSuspended(Event):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class JobUnsuspended(Event):
+class JobUnsuspended(FixedWords):
     """The job goes on."""
 
     NUMBER: ClassVar[int] = 11
     NAME: ClassVar[str] = "JobUnsuspendedEvent"
-
-    def lines(self) -> Iterator[str]:
-        yield "Job was unsuspended."
-
-    @classmethod
-    def read(cls, head: str, lines: Lines) -> Self:
-        return cls()
-
-    def attributes(self) -> dict[str, Value]:
-        return {}
+    WORDS: ClassVar[str] = "Job was unsuspended."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,6 +1,6 @@
 """The event log of a user: what became of each job, in HTCondor's text format, written and read.
 
-    >>> from roost.schedd import event_log as log
+    >>> from roost.schedd.event_log import log
     >>> print(log.format_event(log.JobHeld(reason="disk full", code=12, subcode=28), 7, 0, 0.0, utc=True), end="")
     012 (007.000.000) 1970-01-01 00:00:00Z Job was held.
         disk full
@@ -9,10 +9,14 @@
 
 An event is a header line with number, job and time, the lines of its body, and a line ``...``. Texts of users are kept
 on their line, so no body has such a line in it. `LogReader` takes the log in pieces as they come and gives each event
-once it is whole. The caller appends to the file with one write an event, under a lock.
+once it is whole. The caller appends to the file with one write an event, under a lock. All events and the values in
+them can be had from here.
 
 Kinds that the format reserves for systems Roost does not know are read as `Unknown`, and left out of nothing.
 """
+
+# mypy: implicit-reexport
+# ruff: noqa: F401
 
 from __future__ import annotations
 
@@ -23,7 +27,7 @@ from typing import ClassVar, Final, Self, TypeAlias
 
 from roost.base.records import dataclass
 from roost.classad import ClassAd, Value
-from roost.schedd.event_log.base import Event
+from roost.schedd.event_log.base import KINDS, Event
 from roost.schedd.event_log.endings import JobEvicted, JobTerminated, NodeTerminated, PostScriptTerminated
 from roost.schedd.event_log.events import (
     Checkpointed,
@@ -122,56 +126,6 @@ class Unknown(Event):
 
     def attributes(self) -> dict[str, Value]:
         return {"EventHead": self.head, "EventPayloadLines": "\n".join(self.body)}
-
-
-KINDS: Final[dict[int, type[Event]]] = {
-    kind.NUMBER: kind
-    for kind in (
-        Submit,
-        Execute,
-        ExecutableError,
-        Checkpointed,
-        JobEvicted,
-        JobTerminated,
-        ImageSize,
-        ShadowException,
-        Generic,
-        JobAborted,
-        JobSuspended,
-        JobUnsuspended,
-        JobHeld,
-        JobReleased,
-        NodeExecute,
-        NodeTerminated,
-        PostScriptTerminated,
-        RemoteError,
-        JobDisconnected,
-        JobReconnected,
-        JobReconnectFailed,
-        GridResourceUp,
-        GridResourceDown,
-        GridSubmit,
-        JobAdInformation,
-        JobStatusUnknown,
-        JobStatusKnown,
-        JobStageIn,
-        JobStageOut,
-        AttributeUpdate,
-        PreSkip,
-        ClusterSubmit,
-        ClusterRemove,
-        FactoryPaused,
-        FactoryResumed,
-        FileTransfer,
-        ReserveSpace,
-        ReleaseSpace,
-        FileComplete,
-        FileUsed,
-        FileRemoved,
-        DataflowJobSkipped,
-        CommonFiles,
-    )
-}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -308,68 +262,3 @@ class LogReader:
             yield parse_event(text.lstrip("\n"), year=self._year)
         except LogFormatError:
             self.skipped += 1
-
-
-__all__ = [
-    "END",
-    "KINDS",
-    "AttributeUpdate",
-    "Bill",
-    "Checkpointed",
-    "ClusterRemove",
-    "ClusterSubmit",
-    "CommonFiles",
-    "CommonStage",
-    "Completion",
-    "DataflowJobSkipped",
-    "ExecutableError",
-    "Execute",
-    "FactoryPaused",
-    "FactoryResumed",
-    "FileComplete",
-    "FileRemoved",
-    "FileTransfer",
-    "FileUsed",
-    "Generic",
-    "GridResourceDown",
-    "GridResourceUp",
-    "GridSubmit",
-    "ImageSize",
-    "JobAborted",
-    "JobAdInformation",
-    "JobDisconnected",
-    "JobEvent",
-    "JobEvicted",
-    "JobHeld",
-    "JobReconnectFailed",
-    "JobReconnected",
-    "JobReleased",
-    "JobStageIn",
-    "JobStageOut",
-    "JobStatusKnown",
-    "JobStatusUnknown",
-    "JobSuspended",
-    "JobTerminated",
-    "JobUnsuspended",
-    "LogFormatError",
-    "LogReader",
-    "LoggedEvent",
-    "NodeExecute",
-    "NodeTerminated",
-    "PostScriptTerminated",
-    "PreSkip",
-    "ProgramExit",
-    "ReleaseSpace",
-    "RemoteError",
-    "ReserveSpace",
-    "Resource",
-    "ResourceTable",
-    "ShadowException",
-    "Submit",
-    "Traffic",
-    "TransferStage",
-    "Unknown",
-    "Usage",
-    "format_event",
-    "parse_event",
-]

@@ -8,7 +8,7 @@ from typing import ClassVar, Final, Self
 
 from roost.base.records import dataclass
 from roost.classad import ClassAd, ParseError, Syntax, Value, evaluate, parse_expression, unparse_value
-from roost.schedd.event_log.base import NOTE, Event, after, given
+from roost.schedd.event_log.base import NOTE, Event, FixedWords, after, given
 from roost.schedd.event_log.parts import Lines, LogFormatError, one_line
 
 _ATTRIBUTE: Final = re.compile(r"([A-Za-z_][\w.]*) = (.*)")
@@ -279,25 +279,8 @@ def _value(text: str) -> Value:
         return text
 
 
-class _Words(Event):
-    """An event that is nothing but fixed words."""
-
-    __slots__ = ()
-    WORDS: ClassVar[str]
-
-    def lines(self) -> Iterator[str]:
-        yield self.WORDS
-
-    @classmethod
-    def read(cls, head: str, lines: Lines) -> Self:
-        return cls()
-
-    def attributes(self) -> dict[str, Value]:
-        return {}
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
-class JobStatusUnknown(_Words):
+class JobStatusUnknown(FixedWords):
     """Another system does not say how the job is."""
 
     NUMBER: ClassVar[int] = 29
@@ -306,7 +289,7 @@ class JobStatusUnknown(_Words):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class JobStatusKnown(_Words):
+class JobStatusKnown(FixedWords):
     """Another system says again how the job is."""
 
     NUMBER: ClassVar[int] = 30
@@ -315,7 +298,7 @@ class JobStatusKnown(_Words):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class JobStageIn(_Words):
+class JobStageIn(FixedWords):
     """Input goes to another system."""
 
     NUMBER: ClassVar[int] = 31
@@ -324,7 +307,7 @@ class JobStageIn(_Words):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class JobStageOut(_Words):
+class JobStageOut(FixedWords):
     """Output comes from another system."""
 
     NUMBER: ClassVar[int] = 32
