@@ -52,6 +52,14 @@ def test_links_lead_to_files_and_headings_that_are_there(page: Path) -> None:
     assert lost == []
 
 
+def test_the_index_names_every_page_but_those_of_rules_and_decisions() -> None:
+    index = ROOT / "docs/README.md"
+    named = {(index.parent / link.partition("#")[0]).resolve() for link in links(index)}
+    single = re.compile(r"lint/(cell/)?R\w+\d+\.md|adr/\d|README\.md")
+    pages = [page for page in DOCS if not single.match(str(page.relative_to(index.parent)))]
+    assert [page for page in pages if page not in named] == []
+
+
 def test_every_page_can_be_reached_from_the_index() -> None:
     reached, work = set(), [ROOT / "docs/README.md"]
     while work:
