@@ -7,7 +7,7 @@ from pathlib import Path
 
 from roost.schedd.records.history import BytesStore, backwards
 from tests.integration.kit import Pool, eventually
-from tests.schedd.log_reading import LogReader
+from tests.schedd.records.log_reading import LogReader
 
 CONFIG = "JOB_QUEUE_LOG = $(SPOOL)/job_queue.log\nHISTORY = $(SPOOL)/history\n"
 

@@ -23,7 +23,7 @@ from roost.schedd.records.history import BytesStore, backwards
 from roost.schedd.records.job_queue_log import Mirror
 from roost.schedd.status import JobStatus
 from tests.runtime.kit import run
-from tests.schedd.log_reading import LogReader
+from tests.schedd.records.log_reading import LogReader
 
 AT = 1_795_256_430.0
 

@@ -13,8 +13,8 @@ from roost.schedd import changes as ch
 from roost.schedd import effects as ef
 from roost.schedd import events as ev
 from roost.schedd.jobs.book import Job
+from tests.schedd.cell.test_cell import given
 from tests.schedd.kit import Driven, source
-from tests.schedd.test_cell import given
 
 ANN = Owner("ann", "p", "d")
 

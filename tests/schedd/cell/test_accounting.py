@@ -14,8 +14,8 @@ from roost.schedd import changes as ch
 from roost.schedd import effects as ef
 from roost.schedd import events as ev
 from roost.schedd.status import JobStatus
+from tests.schedd.cell.test_usage import begun, queue_of_a_cell, said
 from tests.schedd.kit import Driven, ad_of_slot, source
-from tests.schedd.test_cell_usage import begun, queue_of_a_cell, said
 
 
 def records(queue: Driven, event: ev.Event) -> list[AccountingRecord]:

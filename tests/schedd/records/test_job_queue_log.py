@@ -16,7 +16,7 @@ from roost.schedd.queue import Queue
 from roost.schedd.records import job_queue_log as jq
 from roost.sim.queue.disk import Disk
 from tests.schedd.kit import Driven, source
-from tests.schedd.log_reading import LogReader
+from tests.schedd.records.log_reading import LogReader
 from tests.schedd.test_queue_properties import QueueMachine
 
 

@@ -11,9 +11,9 @@ from roost.schedd import events as ev
 from roost.schedd.cell.rerun import FOREVER_S, lease_s, reruns
 from roost.schedd.identifiers import JobId
 from roost.schedd.status import JobStatus
+from tests.schedd.cell.test_accounting import records
+from tests.schedd.cell.test_usage import begun, queue_of_a_cell
 from tests.schedd.kit import Driven, source
-from tests.schedd.test_cell_accounting import records
-from tests.schedd.test_cell_usage import begun, queue_of_a_cell
 
 
 def job_of(**task: object) -> ClassAd:

@@ -10,8 +10,8 @@ from roost.schedd import changes as ch
 from roost.schedd import events as ev
 from roost.schedd.events import Action
 from roost.schedd.identifiers import JobId
+from tests.schedd.cell.test_usage import begun, queue_of_a_cell, said
 from tests.schedd.kit import Driven, source
-from tests.schedd.test_cell_usage import begun, queue_of_a_cell, said
 
 SENT = [("sent", "t", "master", "sent to execd"), ("delivered", "r", "master", "job received by execd")]
 WAITS = [
