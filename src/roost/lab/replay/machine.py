@@ -310,8 +310,7 @@ class ReplayNode(NodeDaemon):
 
     async def die(self) -> None:
         """The machine's power fails: daemon and jobs are gone without a message."""
-        for task in list(self._tasks):
-            task.cancel()
+        self._background.cancel()
         self.orders.drop_timers()
         for runner in list(self.orders.runners.values()):
             family = runner.family

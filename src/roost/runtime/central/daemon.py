@@ -15,8 +15,8 @@ import contextlib
 import logging
 import math
 import traceback
-from collections.abc import Callable, Coroutine
-from typing import Any, Final, TypeVar
+from collections.abc import Callable
+from typing import Final, TypeVar
 
 from roost.classad import ClassAd
 from roost.collector.table import LIFETIME_S, SLOT, AdTable
@@ -30,6 +30,7 @@ from roost.negotiator.accounts import CHARGED_EVERY_S
 from roost.negotiator.settings import intervals_from
 from roost.negotiator.snapshot import Plan, Pledge, Snapshot, SubmitterDemand
 from roost.negotiator.timing import CycleTimer, Urgency
+from roost.runtime.background import Background
 from roost.runtime.bus.budget import time_max_of
 from roost.runtime.bus.client import Bus
 from roost.runtime.bus.lanes import Lanes
@@ -106,7 +107,8 @@ class CentralDaemon:
         self._significant: list[str] | None = None
         #: Until when it is waited for queues that tell their jobs apart by something else, on the loop's clock.
         self._settled_at = 0.0
-        self._tasks: set[asyncio.Task[Any]] = set()
+        self._background = Background(_log)
+        self.spawn = self._background.spawn
         self._wanted = asyncio.Event()
         self.last: Plan | None = None
         self.last_s = 0.0
@@ -181,21 +183,8 @@ class CentralDaemon:
         self.matchmaker.charge(self.table, self.clock.now(), at_once=True)
         self.matchmaker.policy_log.close()
         self.lanes.close()
-        for task in list(self._tasks):
-            task.cancel()
+        self._background.cancel()
         self.audit.close()
-
-    def spawn(self, work: Coroutine[Any, Any, None], name: str | None = None) -> asyncio.Task[None]:
-        """Do something beside."""
-        task = asyncio.create_task(work, name=name)
-        self._tasks.add(task)
-        task.add_done_callback(self._finished)
-        return task
-
-    def _finished(self, task: asyncio.Task[Any]) -> None:
-        self._tasks.discard(task)
-        if not task.cancelled() and task.exception() is not None:
-            _log.error("internal error", exc_info=task.exception())
 
     async def _expire(self) -> None:
         while True:

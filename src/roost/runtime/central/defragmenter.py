@@ -38,6 +38,7 @@ from roost.defrag.state import (
     restored,
 )
 from roost.model.plain import PlainError
+from roost.runtime.background import Background
 from roost.runtime.bus.client import Bus, BusError
 from roost.runtime.clock import SYSTEM, Clock
 from roost.runtime.files.whole_files import write_whole
@@ -70,7 +71,7 @@ class Defragmenter:
         self._timers: dict[DefragTimer, asyncio.TimerHandle] = {}
         #: When it begins anew after an internal error.
         self._again: asyncio.TimerHandle | None = None
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._background = Background(_log)
         self._chance = random.SystemRandom()
 
     def _policy(self, config: Config) -> DefragPolicy | None:
@@ -118,8 +119,7 @@ class Defragmenter:
         for timer in (*self._timers.values(), self._again):
             if timer is not None:
                 timer.cancel()
-        for task in list(self._tasks):
-            task.cancel()
+        self._background.cancel()
 
     def _feed(self, event: DefragEvent) -> None:
         with self._contained():
@@ -169,9 +169,7 @@ class Defragmenter:
         asyncio.get_running_loop().call_soon(self._feed, PoolSeen(ads=ads, chance=chance))
 
     def _ask(self, machine: str, request: Request[Any], *, begins: bool) -> None:
-        task = asyncio.create_task(self._asked(machine, ask_of(request), begins))
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        self._background.spawn(self._asked(machine, ask_of(request), begins))
 
     async def _asked(self, machine: str, ask: Ask, begins: bool) -> None:
         refusal = ""

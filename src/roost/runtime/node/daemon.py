@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import Coroutine, Mapping
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
@@ -35,6 +35,7 @@ from roost.node.machine import Machine, NodeSlot, Outs
 from roost.node.plan import NodePlan, make_plan
 from roost.policy.decision import Decision
 from roost.runtime.audit_sender import AuditSender
+from roost.runtime.background import Background
 from roost.runtime.bus.client import Carrier
 from roost.runtime.bus.lanes import Lanes
 from roost.runtime.causes import present_request
@@ -126,7 +127,8 @@ class NodeDaemon:
         path = context.home.run / "node-audit.jsonl"
         self.audit = AuditSender(self._tell_decisions, role=context.role, now=self.started_at, path=path)
         self.configuration = ""
-        self._tasks: set[asyncio.Task[Any]] = set()
+        self._background = Background(_log)
+        self.spawn = self._background.spawn
         self.fetching = Fetching(self.machine, config, context.home.execute, self.clock, self.spawn, self.fetched)
         self.ads = SlotPublisher(self.machine, self.name, self.outbox.to_pool, self.clock)
         self.queue_requests = QueueRequests(self)
@@ -362,7 +364,7 @@ class NodeDaemon:
         self.shells.close()
         # Hooks that still run are killed, and what they read and printed is removed; the end of one may begin another.
         for _ in range(_ROUNDS):
-            await self._end_tasks()
+            await self._background.end(HOOKS_END_S)
         if self.nursery is not None:
             await self.nursery.close()
         self.deputies.close()
@@ -371,27 +373,6 @@ class NodeDaemon:
         self.transition_log.write(explained=True)
         self.state.close()
         self.state.write(self.machine, unripe=True)
-
-    async def _end_tasks(self) -> None:
-        left = list(self._tasks)
-        for task in left:
-            task.cancel()
-        if left:
-            _, stuck = await asyncio.wait(left, timeout=HOOKS_END_S)
-            for task in stuck:
-                _log.warning("task did not stop in time; abandoned: %r", task)
-
-    def spawn(self, work: Coroutine[Any, Any, Any], name: str | None = None) -> asyncio.Task[Any]:
-        """Do something beside."""
-        task = asyncio.create_task(work, name=name)
-        self._tasks.add(task)
-        task.add_done_callback(self._finished)
-        return task
-
-    def _finished(self, task: asyncio.Task[Any]) -> None:
-        self._tasks.discard(task)
-        if not task.cancelled() and task.exception() is not None:
-            _log.error("internal error", exc_info=task.exception())
 
     def _look_empty(self) -> None:
         if self._stopping and all(slot.starter is None for slot in self.machine.slots):

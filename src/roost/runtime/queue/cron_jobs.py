@@ -5,14 +5,14 @@ They have a nursery and a directory of their own, made when the first program is
 
 from __future__ import annotations
 
-import asyncio
 import logging
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable
 from typing import Any, Final
 
 from roost.classad import ClassAd
 from roost.config import Config, ConfigError
 from roost.node.cron import SCHEDD_CRON, CronPlan, cron_plan
+from roost.runtime.background import Background
 from roost.runtime.clock import Clock
 from roost.runtime.home import Home
 from roost.runtime.processes.cron import CronAround, CronPrograms
@@ -47,7 +47,7 @@ class QueueCron:
         self.ad: dict[str, Any] = {}
         self._nursery: Nursery | None = None
         self._programs: CronPrograms | None = None
-        self._tasks: set[asyncio.Task[Any]] = set()
+        self._background = Background(_log)
 
     async def begin(self) -> None:
         """Start the programs, if there are any."""
@@ -67,7 +67,7 @@ class QueueCron:
             execute=place,
             directory=self._home.log,
             nursery=lambda: nursery,
-            spawn=self._spawn,
+            spawn=self._background.spawn,
             ad=lambda: ClassAd(self.ad),
             changed=lambda _: self._changed(),
             log=_log,
@@ -85,11 +85,7 @@ class QueueCron:
 
     async def stop(self) -> None:
         """End the programs."""
-        tasks = list(self._tasks)
-        for task in tasks:
-            task.cancel()
-        if tasks:
-            await asyncio.wait(tasks, timeout=_END_S)
+        await self._background.end(_END_S)
         if self._nursery is not None:
             await self._nursery.close()
 
@@ -99,14 +95,3 @@ class QueueCron:
         for each in () if self._programs is None else self._programs.ads:
             found |= ad_data(each.attributes)
         return found
-
-    def _spawn(self, work: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
-        task = asyncio.create_task(work)
-        self._tasks.add(task)
-        task.add_done_callback(self._finished)
-        return task
-
-    def _finished(self, task: asyncio.Task[Any]) -> None:
-        self._tasks.discard(task)
-        if not task.cancelled() and task.exception() is not None:
-            _log.error("internal error", exc_info=task.exception())

@@ -15,7 +15,7 @@ import contextlib
 import logging
 import time
 from collections import deque
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Final, TypeVar
 
@@ -27,6 +27,7 @@ from roost.model.audit import AuditKind, AuditRecord, Effect
 from roost.model.causes import CauseIds, causes_of
 from roost.model.queue_context import QueueContext
 from roost.runtime.audit_sender import AuditSender
+from roost.runtime.background import Background
 from roost.runtime.bus.budget import time_max_of
 from roost.runtime.bus.client import Bus, internal_error
 from roost.runtime.bus.lanes import Lanes
@@ -117,7 +118,9 @@ class ScheddDaemon:
         self._kept = Progress()
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="store")
         self.watch = DatabaseWatch(self.store.database, self._thread, context.home, context.role)
-        self._tasks: list[asyncio.Task[None]] = []
+        self._background = Background(_log)
+        self.spawn = self._background.spawn
+        self._committing: asyncio.Task[None] | None = None
         #: Whether what is done for all jobs goes on beside: a look at their policies, the first events of their logs.
         self._goes_on = False
         self.demands = Demands(self)
@@ -163,16 +166,12 @@ class ScheddDaemon:
         await self.bus.listen(self.subjects.schedd(name, "*"), self.on_message)
         await self.bus.listen(self.subjects.ask_schedd(name, "*"), self.lanes.take)
         self.bus.on_reconnect = self._came_back
-        self._tasks = [
-            asyncio.create_task(self._commits(), name="commits"),
-            asyncio.create_task(self._ticks(), name="ticks"),
-            asyncio.create_task(self.watch.run(), name="watch"),
-            asyncio.create_task(self.answers.cell.reservations.run(), name="reservations"),
-            asyncio.create_task(self.audit.send_all(), name="audit"),
-        ]
-        self._tasks[0].add_done_callback(self._commits_ended)
-        for task in self._tasks[1:]:
-            must_go_on(task)
+        self._committing = asyncio.create_task(self._commits(), name="commits")
+        self._committing.add_done_callback(self._commits_ended)
+        must_go_on(self.spawn(self._ticks(), "ticks"))
+        must_go_on(self.spawn(self.watch.run(), "watch"))
+        must_go_on(self.spawn(self.answers.cell.reservations.run(), "reservations"))
+        must_go_on(self.spawn(self.audit.send_all(), "audit"))
         self.demands.begin(claims=bool(kept))
         await self.cron.begin()
 
@@ -228,16 +227,16 @@ class ScheddDaemon:
 
     async def stop(self, ending: Ending) -> None:
         """Commit what is left, and go. Jobs go on, or end, with the machines that they run on."""
-        for task in self._tasks[1:]:
-            task.cancel()
+        self._background.cancel()
         self.lanes.close()
         self.answers.past.close()
         await self.answers.cell.verifier.end()
         await self.local.stop(ending)
         await self.cron.stop()
         await self._settled()
-        for task in self._tasks:
-            task.cancel()
+        self._background.cancel()
+        if self._committing is not None:
+            self._committing.cancel()
         await self.logs.settle(LOGS_END_S)
         self._thread.shutdown(wait=True)
         self.copies.close()
@@ -279,7 +278,7 @@ class ScheddDaemon:
             self._steps.append(step)
             self._fed += 1
             self._wake.set()
-        if self.queue.goes_on and not self._goes_on and self._tasks:
+        if self.queue.goes_on and not self._goes_on and self._committing is not None:
             self._goes_on = True
             must_go_on(self.spawn(self._go_on()))
 
@@ -298,14 +297,6 @@ class ScheddDaemon:
     async def on_store(self, work: Callable[..., _T], *arguments: Any) -> _T:
         """Do something with the database in its thread. Raises StoreError."""
         return await asyncio.get_running_loop().run_in_executor(self._thread, work, *arguments)
-
-    def spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
-        """Do something beside."""
-        self._tasks = [task for task in self._tasks if not task.done()]
-        task = asyncio.create_task(work)
-        task.add_done_callback(_finished)
-        self._tasks.append(task)
-        return task
 
     async def _commits(self) -> None:
         loop = asyncio.get_running_loop()
@@ -535,11 +526,6 @@ class ScheddDaemon:
             answer = internal_error(message, sender, error)
         if answer is not None:
             await self.bus.send(reply, answer)
-
-
-def _finished(task: asyncio.Task[None]) -> None:
-    if not task.cancelled() and task.exception() is not None:
-        _log.error("internal error", exc_info=task.exception())
 
 
 def make(context: RoleContext, config: Config, bus: Bus) -> ScheddDaemon:
