@@ -7,16 +7,7 @@ from random import Random
 from typing import Final
 
 from tests.conformance.drawing import DEFAULTS, Drawing, Settings
-from tests.conformance.literals import (
-    command_line,
-    number,
-    pattern,
-    quote,
-    string,
-    string_list,
-    substitute,
-    version,
-)
+from tests.conformance.literals import command_line, number, pattern, quote, string, string_list, substitute, version
 from tests.conformance.vocabulary import (
     ATTRIBUTES,
     COMPARE_NAMES,

@@ -7,14 +7,7 @@ from dataclasses import replace
 from roost.classad import ClassAd
 from roost.defrag.machine import step
 from roost.defrag.policy import DefragPolicy
-from roost.defrag.state import (
-    DefragState,
-    DefragTimer,
-    DefragTimerFired,
-    PoolSeen,
-    RequestCancellation,
-    RequestDrain,
-)
+from roost.defrag.state import DefragState, DefragTimer, DefragTimerFired, PoolSeen, RequestCancellation, RequestDrain
 from roost.model import events as ev
 from roost.model.reasons import Refusal
 from roost.model.slots import SlotKind

@@ -8,14 +8,7 @@ import re
 import pytest
 
 from roost.gridengine import changes
-from roost.gridengine.cell import (
-    COMPLEXES_FILE,
-    SCHEDULER_FILE,
-    SHARE_TREE_FILE,
-    Cell,
-    parse_scheduler,
-    show_scheduler,
-)
+from roost.gridengine.cell import COMPLEXES_FILE, SCHEDULER_FILE, SHARE_TREE_FILE, Cell, parse_scheduler, show_scheduler
 from roost.gridengine.objects import kinds, share_tree
 from roost.gridengine.objects.complex import parse_complexes, show_complexes
 from roost.gridengine.objects.host import HostGroup

@@ -6,16 +6,7 @@ from fractions import Fraction
 
 import pytest
 
-from roost.model.resources import (
-    AlreadyHeld,
-    Amounts,
-    Denied,
-    InUse,
-    NotOffered,
-    Shortage,
-    StillInUse,
-    Unknown,
-)
+from roost.model.resources import AlreadyHeld, Amounts, Denied, InUse, NotOffered, Shortage, StillInUse, Unknown
 from roost.resources import Booking, Ledgers, Part
 
 

@@ -7,13 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from roost.model.slots import SlotId
-from roost.startd.idleness import (
-    Idleness,
-    connections,
-    log_line,
-    machine_idleness,
-    slot_idleness,
-)
+from roost.startd.idleness import Idleness, connections, log_line, machine_idleness, slot_idleness
 from roost.startd.load import WINDOW_S, CpuUse, LoadReading, apportion, averages_line
 from tests.startd.layout_cases import configured
 

@@ -18,17 +18,7 @@ from roost.classad.lexer import Syntax
 from roost.classad.limits import NAME_BYTES_MAX, SHARED_NAMES_MAX
 from roost.classad.syntax import AdNode, Node
 from roost.classad.syntax import Literal as LiteralNode
-from roost.classad.values import (
-    ERROR,
-    UNDEFINED,
-    AbsTime,
-    Exceptional,
-    ListValue,
-    RelTime,
-    Value,
-    fold,
-    to_bytes,
-)
+from roost.classad.values import ERROR, UNDEFINED, AbsTime, Exceptional, ListValue, RelTime, Value, fold, to_bytes
 from roost.classad.world import WORLD, World
 
 if TYPE_CHECKING:

@@ -9,15 +9,7 @@ from typing import TYPE_CHECKING, Any
 from roost.classad.expr import Expr
 from roost.classad.limits import AD_NESTING_MAX
 from roost.classad.syntax import ListNode, Literal
-from roost.classad.values import (
-    INT_MAX,
-    INT_MIN,
-    UNDEFINED,
-    AbsTime,
-    Exceptional,
-    ListValue,
-    RelTime,
-)
+from roost.classad.values import INT_MAX, INT_MIN, UNDEFINED, AbsTime, Exceptional, ListValue, RelTime
 
 if TYPE_CHECKING:
     from roost.classad.ad import Cell, ClassAd

@@ -22,14 +22,7 @@ from roost.config import Config, ConfigError
 from roost.model.command_line import CommandLineError, split_raw
 from roost.model.starter import HookPoint, ScriptPoint
 from roost.node.hook_table import HOOK_NAMED, HOOKS, HookRow, RunBy
-from roost.node.hook_trial import (
-    after_failure,
-    after_script,
-    sample_job,
-    sample_slot,
-    sample_values,
-    what_follows,
-)
+from roost.node.hook_trial import after_failure, after_script, sample_job, sample_slot, sample_values, what_follows
 from roost.node.host_plan import SlotPlan
 from roost.node.plan import make_plan
 from roost.runtime.clock import Clock

@@ -25,19 +25,7 @@ from roost.config.limits import DEFAULT_LIMITS, Limits
 from roost.config.parse import parse
 from roost.config.references import NAME, replace_self
 from roost.config.scope import NameScope
-from roost.config.statements import (
-    Assign,
-    Broken,
-    Elif,
-    Else,
-    Endif,
-    If,
-    Include,
-    Message,
-    Operator,
-    Statement,
-    Use,
-)
+from roost.config.statements import Assign, Broken, Elif, Else, Endif, If, Include, Message, Operator, Statement, Use
 from roost.config.suggest import near_among
 from roost.config.table import Definition, MacroTable, Origin
 from roost.config.template import OptionProblem, Template, fill, split_options

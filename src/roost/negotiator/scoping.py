@@ -14,19 +14,7 @@ from __future__ import annotations
 
 from roost.base.records import replace
 from roost.classad import Expr
-from roost.classad.syntax import (
-    Binary,
-    Call,
-    Conditional,
-    Elvis,
-    ListNode,
-    Name,
-    Node,
-    Paren,
-    Select,
-    Subscript,
-    Unary,
-)
+from roost.classad.syntax import Binary, Call, Conditional, Elvis, ListNode, Name, Node, Paren, Select, Subscript, Unary
 from roost.classad.values import fold
 from roost.model.pool_policy import SCOPES
 from roost.policy.attributes import attribute_of

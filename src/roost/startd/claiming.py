@@ -10,14 +10,7 @@ from roost.base.records import replace
 from roost.classad import ClassAd
 from roost.model.claims import Claim, ClaimKind, ClaimRequest
 from roost.model.effects import SendAliveReply, SendClaimReply, SplitSlot
-from roost.model.events import (
-    AliveReceived,
-    ClaimMoved,
-    ClaimReleased,
-    ClaimRequested,
-    DrainSchedule,
-    MatchReceived,
-)
+from roost.model.events import AliveReceived, ClaimMoved, ClaimReleased, ClaimRequested, DrainSchedule, MatchReceived
 from roost.model.reasons import Refusal, VacateReason
 from roost.model.slots import SlotKind
 from roost.startd.attributes import is_offered

@@ -31,13 +31,7 @@ from roost.model.effects import (
     SetTimer,
     Warn,
 )
-from roost.model.events import (
-    ActivationRequested,
-    AliveReceived,
-    ClaimRequested,
-    DeactivationRequested,
-    Event,
-)
+from roost.model.events import ActivationRequested, AliveReceived, ClaimRequested, DeactivationRequested, Event
 from roost.model.reasons import Reason, Refusal
 from roost.model.slots import SlotKind
 from roost.policy.decision import Decision

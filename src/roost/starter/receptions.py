@@ -15,13 +15,7 @@ from typing import Any, Final
 from roost.base.records import dataclass, replace
 from roost.model import starter_events as ev
 from roost.model.codes import SUBCODE_MEMORY
-from roost.model.starter import (
-    Output,
-    StarterHold,
-    StarterTimer,
-    StarterVacate,
-    Usage,
-)
+from roost.model.starter import Output, StarterHold, StarterTimer, StarterVacate, Usage
 from roost.model.starter_effects import SignalJob, Warn
 from roost.starter import states as at
 from roost.starter.checkpoints import begin_checkpoints, checkpoint_due, note_saved

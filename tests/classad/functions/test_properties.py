@@ -11,12 +11,7 @@ from hypothesis import strategies as st
 from roost.classad.functions import lookup
 from roost.classad.functions.conversion import leading_number, scanned_number, wrap32
 from roost.classad.functions.environment import quote_argument, split_arguments
-from roost.classad.functions.strftime import (
-    broken_time,
-    day_count,
-    format_broken_time,
-    weekday_and_day_of_year,
-)
+from roost.classad.functions.strftime import broken_time, day_count, format_broken_time, weekday_and_day_of_year
 from roost.classad.functions.strings import compare_naturally
 from roost.classad.functions.times import read_absolute_time, read_relative_time
 from roost.classad.state import State

@@ -25,15 +25,7 @@ from roost.classad.errors import ParseError
 from roost.classad.expr import Expr, expression_later, parse_expression
 from roost.classad.forms.building import put_node
 from roost.classad.forms.form import Order, names_of
-from roost.classad.forms.source import (
-    FormError,
-    ReadWarning,
-    Source,
-    Warn,
-    lines_of,
-    lines_of_iterable,
-    placed,
-)
+from roost.classad.forms.source import FormError, ReadWarning, Source, Warn, lines_of, lines_of_iterable, placed
 from roost.classad.lexer import Syntax
 from roost.classad.limits import NAME_BYTES_MAX, SOURCE_CHARS_MAX
 from roost.classad.parser import parse_leading_tree

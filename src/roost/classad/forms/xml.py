@@ -26,14 +26,7 @@ from roost.classad.forms.source import Source
 from roost.classad.limits import NAME_BYTES_MAX, NESTING_MAX
 from roost.classad.pretty import ordered_attributes
 from roost.classad.syntax import AdNode, ListNode, Literal, Node
-from roost.classad.unparse import (
-    format_abstime,
-    format_real,
-    format_reltime,
-    item_node,
-    quote_string,
-    unparse,
-)
+from roost.classad.unparse import format_abstime, format_real, format_reltime, item_node, quote_string, unparse
 from roost.classad.values import ERROR, INT_MAX, INT_MIN, UNDEFINED, AbsTime, Exceptional, RelTime
 
 HEADER: Final = '<?xml version="1.0"?>\n<!DOCTYPE classads SYSTEM "classads.dtd">\n<classads>\n'

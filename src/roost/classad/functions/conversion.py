@@ -16,17 +16,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from roost.classad.functions.registry import builtin
-from roost.classad.values import (
-    ERROR,
-    INT_MIN,
-    UNDEFINED,
-    AbsTime,
-    Exceptional,
-    RelTime,
-    Value,
-    fold,
-    wrap,
-)
+from roost.classad.values import ERROR, INT_MIN, UNDEFINED, AbsTime, Exceptional, RelTime, Value, fold, wrap
 
 if TYPE_CHECKING:
     from roost.classad.state import State

@@ -13,15 +13,7 @@ from roost.classad.functions.match_limit import MatchLimit
 from roost.classad.functions.registry import builtin
 from roost.classad.functions.stringlists import USUAL_DELIMITERS, items_of
 from roost.classad.limits import REGEX_STEPS_MAX, STRING_BYTES_MAX
-from roost.classad.values import (
-    ERROR,
-    UNDEFINED,
-    Exceptional,
-    ListValue,
-    Value,
-    from_bytes,
-    to_bytes,
-)
+from roost.classad.values import ERROR, UNDEFINED, Exceptional, ListValue, Value, from_bytes, to_bytes
 
 if TYPE_CHECKING:
     from roost.classad.functions.pcre.regex import Regex, Spans

@@ -12,14 +12,7 @@ from roost.base.records import replace
 from roost.classad.functions.conversion import to_text, wrap32
 from roost.classad.functions.registry import FUNCTIONS, builtin
 from roost.classad.limits import LIST_ITEMS_MAX, STRING_BYTES_MAX
-from roost.classad.values import (
-    ERROR,
-    UNDEFINED,
-    ListValue,
-    Value,
-    from_bytes,
-    to_bytes,
-)
+from roost.classad.values import ERROR, UNDEFINED, ListValue, Value, from_bytes, to_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

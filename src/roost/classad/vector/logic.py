@@ -16,15 +16,7 @@ from roost.classad.ops import truth
 from roost.classad.values import ERROR, UNDEFINED
 from roost.classad.vector.kinds import BOOL, DEFERRED, MIXED, UNDEF, Array
 from roost.classad.vector.planes import Planes, from_planes, planes
-from roost.classad.vector.vectors import (
-    Operand,
-    Piece,
-    Vector,
-    boolean,
-    kinds_in,
-    merge,
-    operand_kind,
-)
+from roost.classad.vector.vectors import Operand, Piece, Vector, boolean, kinds_in, merge, operand_kind
 
 #: Computes an operand when it is needed.
 Later = Callable[[], Operand]

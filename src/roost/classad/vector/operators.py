@@ -18,29 +18,9 @@ from roost.classad.ops import BINARY, UNARY, sortable
 from roost.classad.syntax import Op
 from roost.classad.values import ERROR, INT_MAX, INT_MIN, UNDEFINED, fold
 from roost.classad.vector.distinct import apply_distinct
-from roost.classad.vector.kinds import (
-    BOOL,
-    DEFER,
-    DEFERRED,
-    ERR,
-    INT,
-    MIXED,
-    OTHER,
-    REAL,
-    STRING,
-    UNDEF,
-    Array,
-)
+from roost.classad.vector.kinds import BOOL, DEFER, DEFERRED, ERR, INT, MIXED, OTHER, REAL, STRING, UNDEF, Array
 from roost.classad.vector.planes import Planes, from_planes, planes
-from roost.classad.vector.vectors import (
-    Operand,
-    Piece,
-    Vector,
-    boolean,
-    kinds_in,
-    merge,
-    operand_kind,
-)
+from roost.classad.vector.vectors import Operand, Piece, Vector, boolean, kinds_in, merge, operand_kind
 
 #: Works on operands of one kind each: the operator, then each operand with its kind.
 Kernel: TypeAlias = Callable[[Op, Operand, int, Operand, int], Operand]

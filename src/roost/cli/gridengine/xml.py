@@ -6,16 +6,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
-from roost.cli.gridengine.tables import (
-    Behind,
-    Listed,
-    Look,
-    by_queue,
-    cluster_figures,
-    roles_of,
-    slots_in,
-    tickets_of,
-)
+from roost.cli.gridengine.tables import Behind, Listed, Look, by_queue, cluster_figures, roles_of, slots_in, tickets_of
 from roost.explain.cell_tasks import Task, slots_asked
 from roost.model import cell_requests as cell
 

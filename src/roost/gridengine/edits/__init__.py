@@ -15,15 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from roost.gridengine.cell import (
-    COMPLEXES_FILE,
-    LISTS,
-    SCHEDULER_FILE,
-    SHARE_TREE_FILE,
-    Cell,
-    read_cell,
-    write_cell,
-)
+from roost.gridengine.cell import COMPLEXES_FILE, LISTS, SCHEDULER_FILE, SHARE_TREE_FILE, Cell, read_cell, write_cell
 from roost.gridengine.edits import attributes, lists, names, objects, quotas, tables, trees
 from roost.gridengine.edits.work import Asker, Edited, Line, Order, Work
 from roost.gridengine.objects.kinds import KINDS

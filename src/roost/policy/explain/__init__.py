@@ -24,17 +24,7 @@ from roost.classad.values import Exceptional, fold
 from roost.policy.explain.changes import Alternatives
 from roost.policy.explain.clauses import Describer
 from roost.policy.explain.deciding import Need, decide
-from roost.policy.explain.model import (
-    Change,
-    Clause,
-    Explanation,
-    Operand,
-    Origin,
-    Role,
-    Side,
-    Step,
-    Used,
-)
+from roost.policy.explain.model import Change, Clause, Explanation, Operand, Origin, Role, Side, Step, Used
 from roost.policy.explain.tree import Builder, Place, Unit
 
 #: Clauses for which a change is looked for; an explanation that has more goes without.

@@ -24,17 +24,7 @@ from roost.classad.values import Exceptional, fold
 from roost.classad.world import World
 from roost.policy.explain.clauses import operands_of, plain_attribute
 from roost.policy.explain.model import Change, Side
-from roost.policy.explain.tree import (
-    Against,
-    Chain,
-    Choice,
-    Counted,
-    Fallback,
-    Logic,
-    Negation,
-    Unit,
-    settled,
-)
+from roost.policy.explain.tree import Against, Chain, Choice, Counted, Fallback, Logic, Negation, Unit, settled
 
 #: Units to turn round, with what each shall be.
 Turns: TypeAlias = "list[tuple[Unit, bool]]"

@@ -11,16 +11,7 @@ from typing import Final
 
 from roost.classad import functions
 from roost.classad.syntax import Node
-from roost.policy.lint.abstract import (
-    ANYTHING,
-    ERROR,
-    INF,
-    INSTANT,
-    PLAIN,
-    Abstract,
-    T,
-    number,
-)
+from roost.policy.lint.abstract import ANYTHING, ERROR, INF, INSTANT, PLAIN, Abstract, T, number
 
 _PREDICATES: Final = frozenset(
     (

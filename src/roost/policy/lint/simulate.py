@@ -23,14 +23,7 @@ from roost.classad.ad import Cell
 from roost.classad.syntax import Literal, strip
 from roost.classad.values import ERROR, UNDEFINED, Exceptional, Value, fold
 from roost.policy.catalogue import KNOB_POLICIES
-from roost.policy.lint.grid import (
-    COUNTS,
-    DRIVEN,
-    FAR,
-    Axes,
-    axes_of,
-    situations_of,
-)
+from roost.policy.lint.grid import COUNTS, DRIVEN, FAR, Axes, axes_of, situations_of
 from roost.policy.lint.opaque import SINCE, is_opaque, limits_of_time
 from roost.policy.lint.pool import Expression, Pool
 from roost.policy.lint.published import followed, published, reached

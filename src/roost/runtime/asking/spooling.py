@@ -17,14 +17,7 @@ from roost.model.starter import StarterHold
 from roost.runtime.bus.pool_client import PoolClient
 from roost.runtime.files.input_files import input_manifest
 from roost.runtime.files.output_files import output_remaps
-from roost.runtime.files.transfer import (
-    FileItem,
-    Kind,
-    LocalSource,
-    TransferProblem,
-    pack_items,
-    unpack_items,
-)
+from roost.runtime.files.transfer import FileItem, Kind, LocalSource, TransferProblem, pack_items, unpack_items
 from roost.schedd.spooled import SUBMITTED, retrieved_names, submitted_ad
 from roost.wire.ads import ad_from
 from roost.wire.requests import queue

@@ -31,14 +31,7 @@ from roost.schedd.claims.held_claims import Gang, HeldClaim, Stage
 from roost.schedd.decisions import Ruling
 from roost.schedd.effects import AskForSlot, Decline, EndRun, GiveBack, StartRun, Taken
 from roost.schedd.event_log import log
-from roost.schedd.events import (
-    ClaimAnswered,
-    ClaimLost,
-    MatchGiven,
-    RunBegan,
-    RunEnded,
-    RunRefused,
-)
+from roost.schedd.events import ClaimAnswered, ClaimLost, MatchGiven, RunBegan, RunEnded, RunRefused
 from roost.schedd.job_policy.expressions import raised_request
 from roost.schedd.job_policy.pool_policy import forbids, imposes, kept
 from roost.schedd.jobs.book import Job

@@ -19,18 +19,7 @@ from typing import Final, Self
 
 from roost.base.records import dataclass, field, replace
 from roost.classad import Expr
-from roost.model.resources import (
-    CPUS,
-    DISK,
-    MEMORY,
-    SWAP,
-    AlreadyHeld,
-    Amount,
-    Amounts,
-    Denied,
-    NotOffered,
-    Unknown,
-)
+from roost.model.resources import CPUS, DISK, MEMORY, SWAP, AlreadyHeld, Amount, Amounts, Denied, NotOffered, Unknown
 from roost.model.slots import MachineResources, SlotId, SlotKind, SlotShape, SlotSize
 from roost.resources import Booking, Ledgers, Part
 from roost.startd.layout.layout import Layout

@@ -45,13 +45,7 @@ from roost.classad.functions.pcre.nodes import (
     compiled_size,
     fixed_length,
 )
-from roost.classad.functions.pcre.sets import (
-    ANY_BYTE,
-    NO_NEWLINE,
-    VERTICAL,
-    Options,
-    SetReader,
-)
+from roost.classad.functions.pcre.sets import ANY_BYTE, NO_NEWLINE, VERTICAL, Options, SetReader
 
 #: Bytes of a pattern; longer ones are too large for PCRE2 as well.
 PATTERN_BYTES_MAX: Final = 64 * 1024

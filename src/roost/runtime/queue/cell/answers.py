@@ -14,16 +14,7 @@ from roost.base.records import replace
 from roost.classad import ClassAd
 from roost.classad.ad import MISSING
 from roost.classad.values import UNDEFINED, fold
-from roost.model.cell_requests import (
-    ASKED,
-    DEADLINE,
-    NAME,
-    OVERRIDE_TICKETS,
-    RANKED,
-    RESERVATION,
-    TASK,
-    InstanceAction,
-)
+from roost.model.cell_requests import ASKED, DEADLINE, NAME, OVERRIDE_TICKETS, RANKED, RESERVATION, TASK, InstanceAction
 from roost.model.digests import given_state, states_digest
 from roost.runtime.causes import present_request
 from roost.runtime.identity import groups_of, host_name, ids_of
@@ -246,14 +237,7 @@ class CellAnswers:
         kept = await self._present()
         if not kept.revision:
             return _no_cell(_names(clusters))
-        from roost.gridengine.pool.admission import (
-            RAISED,
-            Submitter,
-            barred,
-            complaints,
-            is_raised,
-            over_limits,
-        )
+        from roost.gridengine.pool.admission import RAISED, Submitter, barred, complaints, is_raised, over_limits
 
         cell, reader, user = await self.read_cell(), await self._reader(), sender.partition("@")[0]
         found = await asyncio.to_thread(complaints, reader, clusters)
