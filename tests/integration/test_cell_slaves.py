@@ -89,7 +89,7 @@ def test_a_task_has_its_streams_its_status_and_its_environment(one: Callable[...
         FOO=bar {QRSH} -inherit -V {host} 'echo "<$FOO>"'
         {QRSH} -inherit -v 'FOO=x y,BAR=2' {host} 'echo "<$FOO,$BAR>"'
         {QRSH} -inherit {host} 'echo $JOB_ID $JOB_NAME $QUEUE $HOSTNAME $NSLOTS $NHOSTS $NQUEUES $PE $JOB_SCRIPT'
-        {QRSH} -inherit {host} 'echo $ENVIRONMENT ${{PE_HOSTFILE-none}} $SGE_TASK_ID ${{ROOST_TASKS-none}}'
+        {QRSH} -inherit {host} 'echo $ENVIRONMENT ${{PE_HOSTFILE-none}} $SGE_TASK_ID ${{PE-none}}'
         {QRSH} -inherit {host} 'test "$TMPDIR" = '$TMPDIR && echo shared
         {QRSH} -inherit {host} 'pwd'; cd /; {QRSH} -inherit -cwd {host} pwd
         {QRSH} -inherit {host} /nosuch; echo "status $?"
@@ -100,7 +100,7 @@ def test_a_task_has_its_streams_its_status_and_its_environment(one: Callable[...
     size = len("3000000\n\n") + 400000
     assert lines == [
         "hello", "status 3", "one", "two status 0", str(size), "a   b *", "<>", "<bar>", "<x y,2>",
-        f"{job} petask all.q {host} 1 1 1 free QRSH", "BATCH none undefined none", "shared", str(pool.work), "/",
+        f"{job} petask all.q {host} 1 1 1 free QRSH", "BATCH none undefined free", "shared", str(pool.work), "/",
         "status 127",
     ]  # fmt: skip
     assert err.startswith("woe\n") and "/nosuch" in err
@@ -238,6 +238,49 @@ def test_tasks_end_with_their_job(machines: Callable[..., Two], tmp_path: Path) 
     assert sorted((pool.work / "out").read_text().splitlines()) == ["last", "last", "status 4", "status 4"]
     gone(tasks)
     eventually(lambda: claimed(pool) == 0, "all slots are free")
+
+
+@several
+def test_tasks_start_tasks_on_every_host_of_their_job(machines: Callable[..., Two], tmp_path: Path) -> None:
+    pool, second = machines()
+    pids, gate = tmp_path / "pids", tmp_path / "gate"
+    inner = tmp_path / "inner.sh"
+    # On the other host: a task of its own host, one of the first, and one of a host that the job does not have.
+    inner.write_text(
+        f"""H=$1
+        printf 'in\nner' | {QRSH} -inherit -v N=$N $H 'echo "$HOSTNAME from $SGE_O_HOST $N"; cat; exit 5'
+        echo " status $?"
+        {QRSH} -inherit $HOSTNAME 'echo "$HOSTNAME again"'
+        {QRSH} -inherit nosuch true; echo "status $?"
+        {QRSH} -inherit -nostdin $H 'echo $$ >> {pids}; sleep 1000' &
+        {QRSH} -inherit -nostdin $H '{SLEEP.format(gate)}; echo last; exit 4'; echo "status $?"
+        """
+    )
+    script = f"""
+        cut -d' ' -f1 $PE_HOSTFILE
+        H=$(sed -n 2p $PE_HOSTFILE | cut -d' ' -f1)
+        {QRSH} -inherit -v N=7 $H "sh {inner} $HOSTNAME"
+    """
+    job = pool.submit(OUT + "cell_parallel = two 6", script)
+    eventually(lambda: pids.exists() and pids.read_text().strip(), lambda: (pool.work / "err").read_text())
+    # The machine of the task that asks, and that of the job's master, start anew: its tasks go on.
+    for each in (second, pool):
+        each.kill("node")
+        eventually(lambda: claimed(pool) == 6, "the machine is back")
+    gate.touch()
+    pool.wait(job)
+    first, other, *lines = (pool.work / "out").read_text().splitlines()
+    assert lines == [
+        f"{first} from {other} 7", "in", "ner status 5", f"{other} again", "status 1", "last", "status 4",
+    ]  # fmt: skip
+    assert f'host "nosuch" didn\'t accept task' in (pool.work / "err").read_text()
+    eventually(lambda: not Path(f"/proc/{pids.read_text().strip()}").exists(), "the task without a caller has ended")
+    eventually(lambda: len(records(pool)) == 6, lambda: str(records(pool)))
+    *parts, whole = records(pool)
+    assert sorted((one.host, one.exit_status) for one in parts) == sorted(
+        [(first, 5), (other, 0), (first, 137), (first, 4), (other, 0)]
+    )
+    assert (whole.part, whole.exit_status) == ("NONE", 0)
 
 
 @several

@@ -23,6 +23,7 @@ from collections.abc import Coroutine
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from roost.runtime.node.tasks.job_tasks import JobTasks, NoAnswer, door_name, secret_of
+from roost.runtime.node.tasks.relays import TaskRelay
 from roost.wire import messages as m
 from roost.wire.codec import decode, encode
 from roost.wire.errors import WireError
@@ -30,6 +31,7 @@ from roost.wire.messages import Message
 
 if TYPE_CHECKING:
     from roost.runtime.node.orders import NodeOrders
+    from roost.runtime.node.tasks.slave_tasks import SlaveTasks
     from roost.runtime.role import RoleContext
 
 _log = logging.getLogger("roost.node")
@@ -48,6 +50,7 @@ class DoorDaemon(Protocol):
     name: str
     context: RoleContext
     orders: NodeOrders
+    slave_tasks: SlaveTasks
 
 
 class TaskDoor:
@@ -118,7 +121,7 @@ class TaskDoor:
             if reads:
                 await tasks.forward(m.EndTask(task=asked.task), m.Answer)
 
-    def _tasks_of(self, asked: m.OpenTask, user: int) -> JobTasks | None:
+    def _tasks_of(self, asked: m.OpenTask, user: int) -> JobTasks | TaskRelay | None:
         """The tasks of the run that a process is of; None if it is not of one here."""
         if not hmac.compare_digest(asked.secret.encode(), secret_of(self._key, asked.run).encode()):
             return None
@@ -126,7 +129,7 @@ class TaskDoor:
             if runner.run == asked.run and runner.tasks is not None:
                 owner = os.geteuid() if runner.account is None else runner.account.uid
                 return runner.tasks if user == owner else None
-        return None
+        return self._daemon.slave_tasks.relay(asked.run, user)
 
 
 async def _unless_gone(reader: asyncio.StreamReader, work: Coroutine[Any, Any, m.TaskPrinted]) -> m.TaskPrinted:

@@ -38,6 +38,10 @@ TRY_S: Final = 30.0
 #: before its starter is given up. What they end later has no accounting.
 END_S: Final = 10.0
 _PAUSE_S: Final = 0.2
+#: What messages about a task are answered with.
+KINDS: Final[dict[type[Message], type[Message]]] = {
+    m.ReadTask: m.TaskPrinted, m.WriteTask: m.TaskTook, m.EndTask: m.Answer,
+}  # fmt: skip
 _A = TypeVar("_A", bound=Message)
 
 
@@ -69,6 +73,25 @@ def secret_of(key: bytes, run: str) -> str:
     return hmac.new(key, f"tasks {run}".encode(), hashlib.sha256).hexdigest()[:32]
 
 
+async def ask_machine(bus: Carrier, subject: str, message: Message, kind: type[_A], for_s: float | None) -> _A:
+    """Ask until there is an answer of a kind, or for some time. Raises NoAnswer."""
+    loop = asyncio.get_running_loop()
+    until = None if for_s is None else loop.time() + for_s
+    while True:
+        left_s = ANSWER_S if until is None else max(_PAUSE_S, min(ANSWER_S, until - loop.time()))
+        try:
+            answer = await bus.request(subject, message, left_s)
+        except BusError as error:
+            if until is not None and loop.time() >= until:
+                raise NoAnswer(f"no answer to {type(message).__name__}: {error}") from None
+            await asyncio.sleep(_PAUSE_S)
+            continue
+        if isinstance(answer, kind):
+            return answer
+        text = answer.text if isinstance(answer, m.Answer) else type(answer).__name__
+        raise NoAnswer(f"{type(message).__name__} is answered with: {text}")
+
+
 class JobTasks:
     """The tasks of one run."""
 
@@ -82,6 +105,8 @@ class JobTasks:
         self._kept = self._read()
         #: Task to its machine.
         self._machines: dict[str, str] = {}
+        #: Task to the machine on which another task has asked for it.
+        self.relayed: dict[str, str] = {}
         self._holds: dict[str, asyncio.Task[None]] = {}
         self._still = False
 
@@ -105,7 +130,9 @@ class JobTasks:
             return m.TaskBegun(error=f"received task belongs to job {number} but that job is over")
         try:
             question = m.AskTaskPlace(run=self._run, host=asked.host)
-            place = await self._asked(self._bus.subjects.schedd(self._schedd, self._node), question, m.TaskPlace, TRY_S)
+            place = await ask_machine(
+                self._bus, self._bus.subjects.schedd(self._schedd, self._node), question, m.TaskPlace, TRY_S
+            )
             if place.error:
                 return m.TaskBegun(error=place.error)
             self._keep_place(place)
@@ -125,11 +152,15 @@ class JobTasks:
                 rows=asked.rows,
                 columns=asked.columns,
             )
-            return await self._asked(self._subject(place.node), begin, m.TaskBegun, TRY_S)
+            return await ask_machine(self._bus, self._subject(place.node), begin, m.TaskBegun, TRY_S)
         except NoAnswer as problem:
             return m.TaskBegun(error=str(problem))
         except OSError as problem:
             return m.TaskBegun(error=f"cannot write {self._path}: {problem.strerror}")
+
+    def has_tasks_on(self, node: str) -> bool:
+        """Whether the job has, or had, tasks on a machine, whose processes may ask for further ones."""
+        return node in self._kept.places
 
     def _keep_place(self, place: m.TaskPlace) -> None:
         if self._kept.places.get(place.node) != place.claims:
@@ -147,30 +178,12 @@ class JobTasks:
         node = self._machines.get(message.task)
         if node is None:
             raise NoAnswer("the task is not known")
-        answer = await self._asked(self._subject(node), message, kind, None)
+        answer = await ask_machine(self._bus, self._subject(node), message, kind, None)
         if isinstance(answer, m.TaskPrinted) and answer.signal is not None and self._kept.used is None:
             # As Grid Engine does: the job cannot be what it should without it.
             _log.warning("tightly integrated parallel task of run %s on %s failed - killing job", self._run, node)
             self._ends_job()
         return answer
-
-    async def _asked(self, subject: str, message: Message, kind: type[_A], for_s: float | None) -> _A:
-        """Ask until there is an answer, or for some time. Raises NoAnswer."""
-        loop = asyncio.get_running_loop()
-        until = None if for_s is None else loop.time() + for_s
-        while True:
-            left_s = ANSWER_S if until is None else max(_PAUSE_S, min(ANSWER_S, until - loop.time()))
-            try:
-                answer = await self._bus.request(subject, message, left_s)
-            except BusError as error:
-                if until is not None and loop.time() >= until:
-                    raise NoAnswer(f"no answer to {type(message).__name__}: {error}") from None
-                await asyncio.sleep(_PAUSE_S)
-                continue
-            if isinstance(answer, kind):
-                return answer
-            text = answer.text if isinstance(answer, m.Answer) else type(answer).__name__
-            raise NoAnswer(f"{type(message).__name__} is answered with: {text}")
 
     # -- with the job ------------------------------------------------------------------------------------
 
@@ -186,7 +199,7 @@ class JobTasks:
 
     async def _hold(self, node: str, message: m.HoldTasks) -> None:
         with contextlib.suppress(NoAnswer):
-            await self._asked(self._subject(node), message, m.Answer, None)
+            await ask_machine(self._bus, self._subject(node), message, m.Answer, None)
 
     async def end(self) -> None:
         """The job's program has ended: end the tasks, and keep what they have used."""
@@ -202,7 +215,7 @@ class JobTasks:
     async def _end(self, node: str, claims: list[str]) -> list[TaskUse]:
         try:
             message = m.EndTasks(run=self._run, claims=claims)
-            return (await self._asked(self._subject(node), message, m.TasksEnded, END_S)).tasks
+            return (await ask_machine(self._bus, self._subject(node), message, m.TasksEnded, END_S)).tasks
         except NoAnswer as problem:
             # They end with the claims there at the latest.
             _log.warning("%s: tasks on %s: %s; what they used is not accounted", self._run, node, problem)

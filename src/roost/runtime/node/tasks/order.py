@@ -49,6 +49,8 @@ class TaskWork:
     sandbox: Path
     #: The state directory of this machine.
     home: Home
+    #: What leads processes of the task to the door of this machine, for tasks that they start.
+    door: str
 
 
 def task_environment(work: TaskWork, message: BeginTask) -> dict[str, str]:
@@ -66,7 +68,7 @@ def task_environment(work: TaskWork, message: BeginTask) -> dict[str, str]:
     environment.update({name: message.told[name] for name in TOLD if name in message.told})
     environment.update(message.exported)
     environment.update(_said(work, message.told))
-    environment.pop(DOOR, None)
+    environment[DOOR] = work.door
     return {name: value for name, value in environment.items() if name and "\0" not in name + value}
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 from collections import Counter
 from collections.abc import Coroutine, Mapping
 from pathlib import Path
@@ -22,7 +23,9 @@ from roost.model.slots import SlotId
 from roost.node.machine import NodeSlot
 from roost.node.task_places import TaskSlot, free_slot
 from roost.runtime.node.runs.job_order import BadJob, account_of, runs_as_daemon, runs_as_owner
+from roost.runtime.node.tasks.job_tasks import door_words
 from roost.runtime.node.tasks.order import TaskWork, task_order
+from roost.runtime.node.tasks.relays import TaskRelay, opened, relayed, told
 from roost.runtime.node.tasks.slave_site import SlaveSite, sites_in
 from roost.runtime.node.tasks.slave_task import RECORD, SlaveTask, Ticket
 from roost.runtime.processes.accounts import Account, NoSuchAccount
@@ -56,6 +59,7 @@ class Refused(Exception):
 class TasksDaemon(Protocol):
     """What slave tasks need of the machine's daemon."""
 
+    name: str
     context: RoleContext
     config: Config
     clock: Clock
@@ -112,12 +116,18 @@ class SlaveTasks:
 
     async def _answer(self, message: Message, sender: str, reply: str) -> None:
         answer = await self.answer(message, sender)
-        if reply:
+        if reply and answer is not None:
             await self._daemon.bus.send(reply, answer)
 
-    async def answer(self, message: Message, sender: str) -> Message:
-        """The answer to a message of a machine."""
+    async def answer(self, message: Message, sender: str) -> Message | None:
+        """The answer to a message of a machine; None for none."""
+        if isinstance(message, m.ReadTask | m.WriteTask | m.EndTask):
+            tasks = relayed(self._daemon.orders.runners.values(), message.task, sender)
+            if tasks is not None:
+                return await told(tasks, message)
         match message:
+            case m.OpenTask():
+                return await opened(self._daemon.orders.runners.values(), message, sender)
             case m.BeginTask():
                 try:
                     return m.TaskBegun(name=await self._begin(message, sender))
@@ -147,6 +157,13 @@ class SlaveTasks:
                     await held.hold(still=message.still)
                 return m.Answer()
         return m.Answer(ok=False, code="bad-message", text=f"{type(message).__name__} is not about tasks")
+
+    def relay(self, run: str, user: int) -> TaskRelay | None:
+        """What leads the processes of a user's slave tasks to the master of their run; None if it has none here."""
+        site = self._sites.get(run)
+        if site is None or user != (os.geteuid() if site.account is None else site.account.uid):
+            return None
+        return TaskRelay(self._daemon.bus, self._daemon.name, site.kept.master)
 
     def _task(self, task: str, sender: str) -> tuple[SlaveSite, SlaveTask] | None:
         found = self._tasks.get(task)
@@ -263,6 +280,7 @@ class SlaveTasks:
                 tmpdir=site.tmpdir,
                 sandbox=Path(site.kept.sandbox),
                 home=daemon.context.home,
+                door=door_words(daemon.context.home.secret(), daemon.name, site.kept.run),
             )
             order = task_order(
                 work,
