@@ -24,6 +24,8 @@ CHECKPOINT_WHEN: Final = "CellCheckpointWhen"
 ASKED: Final = (
     RESOURCES, SOFT_RESOURCES, QUEUES, SOFT_QUEUES, PROJECT, PARALLEL, MASTER_QUEUES, CHECKPOINT, CHECKPOINT_WHEN,
 )  # fmt: skip
+#: Lists of paths, some of which may be for one host alone (`roost.model.path_lists`).
+PATHS: Final = ("CellOutputPaths", "CellErrorPaths", "CellInputPaths", "CellShell")
 #: What a job got of the cell, an ad, in the job's ad and in that of its slot; see `roost.gridengine.pool.tasks`.
 TASK: Final = "CellTask"
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import getpass
+import os
 import re
 from pathlib import Path
 
@@ -142,6 +143,9 @@ def test_stronger_places_win_and_lists_are_put_together(desk: Desk) -> None:
         (("-a", "99"), BAD_VALUE,
          '\nInvalid format of date/hour-minute field.\nqsub: Wrong date/time format "99" specified to -a option\n'),
         (("-o", ":/a,/b"), FAILED, "Unable to run job: ERROR! two files are specified for the same host\nExiting.\n"),
+        (("-e", "/a,here:"), FAILED, "Unable to run job: paths may not be empty strings\nExiting.\n"),
+        (("-o", "nosuchhost:/a,/b"), FAILED, 'Unable to run job: can\'t resolve hostname "nosuchhost"\nExiting.\n'),
+        (("-S", "nosuchhost:/bin/sh"), FAILED, 'Unable to run job: can\'t resolve hostname "nosuchhost"\nExiting.\n'),
         (("-pe", "make", "x"), BAD_VALUE,
          'qsub: Numerical value invalid!\nThe initial portion of string "x" contains no decimal number\n'),
         (("-pe", "make", "0"), 1,
@@ -183,6 +187,72 @@ def test_the_machine_is_the_one_of_the_cell(desk: Desk, tmp_path: Path) -> None:
     assert [each.name.partition(".")[0] for each in tmp_path.iterdir() if each.is_file()] == [
         node(desk.pool).partition(".")[0]
     ], number
+
+
+def test_paths_for_hosts_count_on_these(desk: Desk, tmp_path: Path) -> None:
+    here, place = node(desk.pool), tmp_path / "a (b) $c [d]"
+    (place / "dir").mkdir(parents=True)
+    desk("qconf", "-as", "localhost")
+
+    def ran(*options: str) -> int:
+        return desk.qsub("-sync", "y", *options, "-e", "/dev/null", "-N", "h", "-b", "y", "echo", "$0")
+
+    cases = {
+        f"localhost:{place}/no,{here.upper()}:{place}/$JOB_NAME.$JOB_ID,{place}/rest": "h.{}",
+        f"{place}/rest.$HOSTNAME,localhost:{place}/no": f"rest.{here}",
+        # As in Grid Engine: the last path of a list in which no path counts.
+        f"localhost:{place}/no,localhost.there:{place}/last": "last",
+        f"{here}:{place}/dir,{place}/rest": "dir/h.o{}",
+    }
+    for paths, name in cases.items():
+        number = ran("-o", paths)
+        assert (place / name.format(number)).read_text() == "-sh\n", paths
+        (place / name.format(number)).unlink()
+    assert [each.name for each in place.iterdir()] == ["dir"]
+    shell = tmp_path / "shell"
+    shell.symlink_to("/bin/sh")
+    number = ran("-o", f"{place}/sh", "-S", f"localhost:/nosuch,{here}:{shell},/bin/none")
+    assert (place / "sh").read_text() == "shell\n"
+    number = ran("-o", f"{place}/sh", "-S", "localhost:/nosuch")
+    assert (place / "sh").read_text() == "shell\n-sh\n"
+    number = desk.qsub("-h", "-S", f"{here}:/bin/bash,/bin/sh", "-o", f"{here}:/x,/y", "-b", "y", "true")
+    told = desk("qstat", "-j", str(number)).out
+    assert f"shell_list:                 {here}:/bin/bash,NONE:/bin/sh\n" in told
+    assert f"stdout_path_list:           {here}:NONE:/x,NONE:NONE:/y\n" in told
+    changed = desk("qalter", "-o", f"localhost:/no,{here}:{place}/altered", str(number))
+    assert changed.err == ""
+    desk("qalter", "-h", "n", str(number))
+    desk.pool.wait(number)
+    assert (place / "altered").read_text() == ""
+    number = desk.qsub("-h", "-b", "y", "true")
+    refused = desk("qalter", "-o", "nosuchhost:/a", str(number), status=FAILED)
+    assert 'can\'t resolve hostname "nosuchhost"' in refused.out + refused.err
+
+
+@pytest.mark.parametrize("size", [0, 3_000_000])
+def test_scripts_may_be_long_and_have_any_bytes_but_0(desk: Desk, tmp_path: Path, size: int) -> None:
+    data = b"#$ -N packed\ncat $0 > $1; exit 0\n" + bytes(range(1, 256)) + b"x" * size
+    script = tmp_path / "any.sh"
+    script.write_bytes(data)
+    done = desk("qsub", "-sync", "y", "-o", "/dev/null", "-j", "y", str(script), str(tmp_path / "copy"))
+    assert '("packed")' in done.out
+    assert (tmp_path / "copy").read_bytes() == data
+    held = desk.qsub("-h", str(script))
+    assert desk.qsub("-terse", "-sync", "y", text="true\n")
+    again = re.search(r"\d+", desk("qresub", str(held)).out)
+    assert again and desk.pool.job(f"{again[0]}.0")["CellScript"] == desk.pool.job(f"{held}.0")["CellScript"]
+
+
+def test_scripts_without_text_or_with_a_byte_0_are_refused(desk: Desk, tmp_path: Path) -> None:
+    script = tmp_path / "no.sh"
+    for data, words in (
+        (b"true\n\0", "Script length does not match declared length"),
+        (b"", "job rejected: no script in your request"),
+    ):
+        script.write_bytes(data)
+        assert desk("qsub", str(script), status=FAILED).err == f"Unable to run job: {words}\nExiting.\n"
+    script.write_bytes(os.urandom(3_000_000).replace(b"\0", b"1"))
+    assert "is longer than 3000000 bytes when compressed" in desk("qsub", str(script), status=FAILED).err
 
 
 def test_a_pool_without_a_cell_takes_no_jobs_of_qsub(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from roost.classad import parse_expression
 from roost.gridengine.commands.names import check_account, check_name
-from roost.gridengine.commands.paths import Streams, chosen
+from roost.gridengine.commands.paths import Streams, checked
 from roost.gridengine.commands.plan import Site, describe, plain
 from roost.gridengine.commands.qsub import Asked, requests_of, requirements_of
 from roost.model import cell_requests as cell
@@ -80,7 +80,6 @@ def site(asked: Asked, name: str) -> Site:
             directory=directory_of(asked),
             home=str(Path("~").expanduser()),
             user=user_name(),
-            host=host_name(),
             name=name,
             is_array=bool(asked.tasks),
             expands="wd" in asked.texts,
@@ -120,7 +119,7 @@ def attributes_of(asked: Asked) -> dict[str, str | int | bool | None]:
     """What options ask for, as attributes of a job; None for what was not given."""
     texts = asked.texts
     return {
-        cell.SHELL: chosen(texts["S"], "S", host_name()) if "S" in texts else None,
+        cell.SHELL: checked(texts["S"]) if "S" in texts else None,
         cell.NOT_BEFORE: instant(texts["a"]) if "a" in texts else None,
         cell.DEADLINE: instant(texts["dl"], "dl") if "dl" in texts else None,
         **requests_of(asked),

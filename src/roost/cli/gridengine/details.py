@@ -18,11 +18,12 @@ from roost.cli.pool import Refused
 from roost.explain.cell_tasks import Task, slots_asked
 from roost.gridengine.commands import context
 from roost.gridengine.commands.errors import FAILED, Failure
-from roost.gridengine.commands.paths import told
+from roost.gridengine.commands.paths import shells_told, told
 from roost.model import cell_requests as cell
 from roost.model.cell_usage import IO, MEMORY
 from roost.model.command_line import arguments_of, environment_of
 from roost.model.cycle_answers import JobInCell
+from roost.model.scripts import unpacked_script
 from roost.wire.ads import ad_from
 from roost.wire.requests import queue
 
@@ -81,7 +82,9 @@ def verified(ad: ClassAd, tasks: Sequence[Task]) -> str:
     script = ad.get(cell.SCRIPT)
     lines = [("job_number", "unassigned"), *_body(ad, tasks[0]), *_of_program(ad), *_of_array(ad, tasks[0])]
     text = "".join(f"{name + ':':<{23 if name == _PARALLEL else 28}}{value}\n" for name, value in lines)
-    return text if script is None else f"{text}script_ptr:\n{script}\n"
+    if script is None:
+        return text
+    return f"{text}script_ptr:\n{unpacked_script(str(script)).decode(errors='replace')}\n"
 
 
 def _lines(pool: Pool, tasks: Sequence[Task]) -> Iterator[tuple[str, object]]:
@@ -138,7 +141,7 @@ def _body(ad: ClassAd, first: Task, pool: Pool | None = None) -> Iterator[tuple[
              "project": cell.PROJECT}
     )  # fmt: skip
     if ad.get(cell.SHELL):
-        yield "shell_list", f"NONE:{ad.get(cell.SHELL)}"
+        yield "shell_list", shells_told(str(ad.get(cell.SHELL)))
     own = {name: value for name, value in environment.items() if name not in _ORIGIN and not name.startswith("SGE_O_")}
     yield "env_list", ",".join(f"{name}={value or 'NONE'}" for name, value in ({"TERM": ""} | own).items())
 

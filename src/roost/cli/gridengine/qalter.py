@@ -329,13 +329,12 @@ class _Change:
         directory = directory_of(asked) if {"cwd", "wd"} & set(options) else str(row.get("Iwd", ""))
         from pathlib import Path
 
-        from roost.runtime.identity import host_name, user_name
+        from roost.runtime.identity import user_name
 
         streams = Streams(
             directory=directory,
             home=str(Path("~").expanduser()),
             user=user_name(),
-            host=host_name(),
             is_directory=lambda path: Path(path).is_dir(),
             name=asked.texts["N"] if "N" in options else str(row.get(cell.NAME, "")),
             is_array=cell.TASKS in row,
@@ -345,10 +344,10 @@ class _Change:
             for letter, name in (("o", cell.OUTPUT_PATHS), ("e", cell.ERROR_PATHS), ("i", cell.INPUT_PATHS))
         }
         merged = asked.yes["j"] if "j" in options else bool(row.get(cell.MERGES))
-        output = streams.path(paths["o"], "o", "o")
-        found = {"Out": output, "Err": output if merged else streams.path(paths["e"], "e", "e"), "Iwd": directory}
+        output = streams.path(paths["o"], "o")
+        found = {"Out": output, "Err": output if merged else streams.path(paths["e"], "e"), "Iwd": directory}
         if "i" in options:
-            found["In"] = streams.path(paths["i"], "i", "i") if paths["i"] else "/dev/null"
+            found["In"] = streams.path(paths["i"], "i") if paths["i"] else "/dev/null"
         first, _, step = _array(row)
         task = first + int(row["ProcId"]) * step
         return {name: _plain(text, number, task) for name, text in found.items()}

@@ -7,13 +7,12 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from roost.cli.gridengine.option_lines import words_of
-from roost.gridengine.commands.errors import FAILED, NO_INPUT, NO_SCRIPT, Failure
+from roost.gridengine.commands.errors import FAILED, NO_INPUT, NO_SCRIPT, Failure, rejected
+from roost.model.scripts import SCRIPT_BYTES_MAX, ScriptTooLong, packed_script
 
 #: The name of a script that came by standard input.
 STDIN: Final = "STDIN"
 PREFIX: Final = "#$"
-#: Longest script, bytes: it travels with the job.
-BYTES_MAX: Final = 500_000
 
 
 class Script(NamedTuple):
@@ -21,43 +20,44 @@ class Script(NamedTuple):
 
     #: As it was named.
     file: str
+    #: As the job's ad has it.
     text: str
+    data: bytes
 
     def options(self, prefix: str) -> list[str]:
         """The options on the lines that begin with a prefix; none without a prefix. Raises Failure."""
         if not prefix:
             return []
-        lines = (line for line in self.text.splitlines() if line.startswith(prefix))
+        lines = (line for line in self.data.decode(errors="replace").split("\n") if line.startswith(prefix))
         return [word for line in lines for word in words_of(line[len(prefix) :], self.file)]
 
 
 def read_script(file: str) -> Script:
     """Read a script; "" and ``-`` are standard input. Raises Failure."""
     if file in ("", "-"):
-        data = sys.stdin.buffer.read(BYTES_MAX + 1) if hasattr(sys.stdin, "buffer") else sys.stdin.read().encode()
+        data = (
+            sys.stdin.buffer.read(SCRIPT_BYTES_MAX + 1) if hasattr(sys.stdin, "buffer") else sys.stdin.read().encode()
+        )
         if not data:
             raise Failure("Unable to read script file because of error: no input read from stdin", NO_INPUT)
-        return Script(STDIN, _text(STDIN, data))
+        return _script(STDIN, data)
     try:
         with Path(file).open("rb") as stream:
-            data = stream.read(BYTES_MAX + 1)
+            data = stream.read(SCRIPT_BYTES_MAX + 1)
     except OSError as error:
         text = f"Unable to read script file because of error: error opening {file}: {error.strerror}"
         raise Failure(text, NO_SCRIPT) from None
-    return Script(file, _text(file, data))
+    return _script(file, data)
 
 
-def _text(file: str, data: bytes) -> str:
-    if len(data) > BYTES_MAX:
-        raise Failure(
-            f"{file} is longer than {BYTES_MAX} bytes, which travel with the job; "
-            "submit a short script that calls it, or the command with -b y",
-            FAILED,
-        )
+def _script(name: str, data: bytes) -> Script:
+    """Raises Failure, with Grid Engine's words where it refuses a script, too."""
+    if not data:
+        raise rejected("job rejected: no script in your request")
+    if b"\0" in data:
+        raise rejected("Script length does not match declared length")
     try:
-        text = data.decode()
-    except UnicodeDecodeError:
-        text = "\0"
-    if "\0" in text:
-        raise Failure(f"{file} is not a text in UTF-8; submit a program with -b y", FAILED)
-    return text
+        return Script(name, packed_script(data), data)
+    except ScriptTooLong as problem:
+        text = f"{name} is {problem}, and travels with the job; submit a short script that calls it, or it with -b y"
+        raise Failure(text, FAILED) from None

@@ -8,9 +8,15 @@ from collections.abc import Callable
 from typing import Final, NamedTuple
 
 from roost.gridengine.commands.errors import rejected
+from roost.model.path_lists import HostPath, path_list
 
 _VARIABLE: Final = re.compile(r"\$(HOME|USER|JOB_ID|JOB_NAME|HOSTNAME|TASK_ID)")
 _NULL: Final = "/dev/null"
+_MACHINE: Final = "$$(Machine)"
+#: What the submit language has replaced before an expression is read.
+_MACRO: Final = re.compile(r"(\$(?:INT)?\(\w+\))")
+#: Characters that a string within ``$$([ ])`` cannot have as they are.
+_OCTAL: Final = {ord(letter): f"\\{ord(letter):03o}" for letter in '"\\()[]'}
 
 
 class Streams(NamedTuple):
@@ -20,8 +26,6 @@ class Streams(NamedTuple):
     directory: str
     home: str
     user: str
-    #: Where the job is submitted.
-    host: str
     name: str
     is_array: bool
     #: Variables in the directory are replaced: `-wd` named it.
@@ -39,14 +43,31 @@ class Streams(NamedTuple):
         task = ".$INT(task)" if self.is_array else ""
         return f"{escaped(self.name)}.{letter}$(Cluster){task}"
 
-    def path(self, given: str | None, option: str, letter: str) -> str:
-        """The path of an option as the value of a command in a submit description. Raises Failure."""
-        text = chosen(given, option, self.host) if given else ""
-        if not text:
+    def path(self, given: str | None, letter: str) -> str:
+        """The path of an option as the value of a command in a submit description. Raises Failure.
+
+        Of paths that name hosts one is chosen when the job starts there.
+        """
+        entries = _entries(given) if given else []
+        if not entries:
             return f"{self.place}/{self.default(letter)}"
+        paths = [self._path(entry.path, letter) for entry in entries]
+        if len({*paths}) == 1:
+            return paths[0]
+        # `path_for`, as an expression that the queue evaluates for the machine; files are absolute.
+        hosts = [(entry.host, path) for entry, path in zip(entries, paths, strict=True) if entry.host]
+        rest = next((path for entry, path in zip(entries, paths, strict=True) if not entry.host), paths[-1])
+        chosen = _quoted(rest)
+        for host, path in reversed(hosts):
+            chosen = f"ifThenElse({_names_machine(host)},{_quoted(path)},{chosen})"
+        return f"/$$([{chosen}])"
+
+    def _path(self, text: str, letter: str) -> str:
         found = self._expanded(text)
         plain = posixpath.join(self.directory, text)
-        is_directory = text.endswith("/") or ("$" not in text and plain != _NULL and self.is_directory(plain))
+        is_directory = text.endswith("/") or (
+            not _VARIABLE.search(text) and plain != _NULL and self.is_directory(plain)
+        )
         whole = posixpath.join(self.place, found)
         return posixpath.join(whole, self.default(letter)) if is_directory else whole
 
@@ -60,7 +81,7 @@ class Streams(NamedTuple):
             "JOB_NAME": escaped(self.name),
             "JOB_ID": "$(Cluster)",
             "TASK_ID": "$INT(task)" if self.is_array else "0",
-            "HOSTNAME": "$$(Machine)",
+            "HOSTNAME": _MACHINE,
         }
         return values.get(part) or escaped(part)
 
@@ -70,27 +91,47 @@ def escaped(text: str) -> str:
     return text.replace("$", "$(DOLLAR)")
 
 
-def chosen(given: str, option: str, here: str) -> str:
-    """The path of a list of ``[host:]path`` that counts: that without a host, or that of this host. Raises Failure."""
-    found = dict(_entries(given, option))
-    for host in (here, here.partition(".")[0], ""):
-        if host in found:
-            return found[host]
-    raise rejected(
-        f"-{option} {given} names no path for this host, and paths of other hosts cannot be used: leave the host out"
-    )
+def _names_machine(host: str) -> str:
+    """An expression of the submit language: whether a name means the machine (`is_host`)."""
+    label, dot, _ = host.lower().partition(".")
+    if not dot:
+        found = re.escape(label)
+        return f'regexp({_literal(f"^{found}[.]|^{found}$")},TARGET.Machine,"i")'
+    # `==` takes no notice of case.
+    return f"(TARGET.Machine=={_literal(host)}||TARGET.Machine=={_literal(label)})"
 
 
-def _entries(given: str, option: str) -> list[tuple[str, str]]:
-    entries = []
-    for word in filter(None, given.split(",")):
-        host, colon, path = word.partition(":")
-        entries.append((host, path) if colon else ("", word))
-    if len({host for host, _ in entries}) < len(entries):
-        raise rejected("ERROR! two files are specified for the same host")
-    return entries
+def _quoted(path: str) -> str:
+    """A path of the submit language as an expression, without the slash that it begins with."""
+    parts = path.removeprefix("/").split(_MACHINE)
+    return f"strcat({',TARGET.Machine,'.join(_literal(part) for part in parts)})"
+
+
+def _literal(text: str) -> str:
+    """A text of the submit language as a string of an expression; its macros stay."""
+    pieces = _MACRO.split(text)
+    quoted = (piece.translate(_OCTAL) if number % 2 == 0 else piece for number, piece in enumerate(pieces))
+    return f'"{"".join(quoted)}"'
+
+
+def checked(given: str) -> str:
+    """A list of ``[host:]path``. Raises Failure."""
+    _entries(given)
+    return given
+
+
+def _entries(given: str) -> list[HostPath]:
+    try:
+        return path_list(given)
+    except ValueError as problem:
+        raise rejected(str(problem)) from None
 
 
 def told(given: str) -> str:
     """A list of paths as `qstat -j` prints it: host, file host and path of each."""
-    return ",".join(f"{host or 'NONE'}:NONE:{path}" for host, path in _entries(given, ""))
+    return ",".join(f"{host or 'NONE'}:NONE:{path}" for host, path in _entries(given))
+
+
+def shells_told(given: str) -> str:
+    """A list of shells as `qstat -j` prints it: host and path of each."""
+    return ",".join(f"{host or 'NONE'}:{path}" for host, path in _entries(given))

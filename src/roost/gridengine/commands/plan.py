@@ -60,7 +60,7 @@ def describe(asked: Asked, site: Site) -> ClusterPlan:
 
 def _description(asked: Asked, streams: Streams) -> str:
     """The description that the submit language reads."""
-    output = streams.path(asked.texts.get("o"), "o", "o")
+    output = streams.path(asked.texts.get("o"), "o")
     merged = asked.yes.get("j", False)
     lines = {
         "executable": "/bin/sh",
@@ -68,10 +68,10 @@ def _description(asked: Asked, streams: Streams) -> str:
         "should_transfer_files": "no",
         "initialdir": streams.place,
         "output": output,
-        "error": output if merged else streams.path(asked.texts.get("e"), "e", "e"),
+        "error": output if merged else streams.path(asked.texts.get("e"), "e"),
     }
     if asked.texts.get("i"):
-        lines["input"] = streams.path(asked.texts["i"], "i", "i")
+        lines["input"] = streams.path(asked.texts["i"], "i")
     if "h" in asked.flags:
         lines["hold"] = "true"
     if asked.texts.get("tc", "0") != "0":

@@ -16,7 +16,7 @@ from roost.classad import ClassAd, parse_expression
 from roost.classad.values import fold
 from roost.gridengine.commands.names import check_account, check_name
 from roost.gridengine.commands.options import Given
-from roost.gridengine.commands.paths import Streams, chosen
+from roost.gridengine.commands.paths import Streams, checked
 from roost.gridengine.commands.plan import DOLLARS, OF_DESCRIPTION, Site, describe, plain
 from roost.gridengine.commands.qsub import Asked, requests_of, requirements_of
 from roost.gridengine.jsv.protocol import Verdict
@@ -378,7 +378,7 @@ def _again(
     not_before, deadline = (by.instant(parameters[each]) if parameters.get(each) else None for each in ("a", "dl"))
     attributes = requests_of(asked) | {
         cell.NAME: name,
-        cell.SHELL: chosen(asked.texts["S"], "S", variables.get("SGE_O_HOST", by.host)) if "S" in asked.texts else None,
+        cell.SHELL: checked(asked.texts["S"]) if "S" in asked.texts else None,
         cell.NOT_BEFORE: not_before,
         cell.DEADLINE: deadline,
         cell.OVERRIDE_TICKETS: ad.get(cell.OVERRIDE_TICKETS),
@@ -404,7 +404,6 @@ def _site(asked: Asked, variables: Mapping[str, str], name: str, changes: Mappin
         directory=posixpath.join(home, asked.texts["wd"]) if "wd" in asked.texts else home,
         home=home,
         user=by.user,
-        host=variables.get("SGE_O_HOST", by.host),
         name=name,
         is_array=bool(asked.tasks),
         expands="cwd" in changes,

@@ -46,6 +46,7 @@ from roost.model.cell_requests import (
     IMMEDIATE,
     MASTER_QUEUES,
     PARALLEL,
+    PATHS,
     PROJECT,
     QUEUES,
     RANKED,
@@ -54,6 +55,7 @@ from roost.model.cell_requests import (
     SOFT_QUEUES,
     SOFT_RESOURCES,
 )
+from roost.model.path_lists import is_host, path_list
 
 #: Attributes that tell the jobs of a cell apart: each cluster is a job of its own, as in Grid Engine.
 SIGNIFICANT: Final = ("ClusterId", "JobPrio", IMMEDIATE, RESERVATION, *RANKED, *ASKED)
@@ -178,6 +180,7 @@ class Reader:
             for name, value in pairs(text_of(ad, attribute)):
                 if wrong := self._wrong_pair(name, value, is_soft=attribute == SOFT_RESOURCES):
                     yield wrong
+        yield from self._path_complaints(ad)
         yield from self._parallel_complaints(ad)
         yield from self._checkpoint_complaints(ad)
         for pattern in (word for name in (QUEUES, SOFT_QUEUES, MASTER_QUEUES) for word in words(text_of(ad, name))):
@@ -186,6 +189,19 @@ class Reader:
         project = text_of(ad, PROJECT)
         if project and project not in self._cell.projects:
             yield f'job rejected: the requested project "{project}" does not exist'
+
+    def _path_complaints(self, ad: ClassAd) -> Iterator[str]:
+        """Paths for hosts that the cell does not have: they would never count."""
+        for attribute in PATHS:
+            try:
+                entries = path_list(text_of(ad, attribute))
+            except ValueError as problem:
+                yield str(problem)
+                continue
+            known = (*self._cell.hosts, *self._cell.submit_hosts, *self._cell.admin_hosts)
+            for host in dict.fromkeys(entry.host for entry in entries if entry.host):
+                if not any(is_host(host, each) for each in known):
+                    yield f'can\'t resolve hostname "{host}"'
 
     def _wrong_pair(self, name: str, value: str, *, is_soft: bool) -> str | None:
         definition = self._complexes.get(name)

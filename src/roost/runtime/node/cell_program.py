@@ -26,7 +26,9 @@ from roost.classad import ClassAd
 from roost.classad.values import fold
 from roost.model.cell_requests import DIRECT, INTERACTIVE, NAME, SCRIPT, SHELL, Interaction
 from roost.model.command_line import arguments_of
+from roost.model.path_lists import path_for
 from roost.model.queue_context import QueueContext
+from roost.model.scripts import unpacked_script
 
 #: The script in the scratch directory.
 SCRIPT_FILE: Final = ".job_script"
@@ -50,10 +52,15 @@ def is_cell_job(ad: ClassAd) -> bool:
     return isinstance(ad.cell(fold(NAME)), str)
 
 
-def script_of(ad: ClassAd) -> str | None:
+def script_of(ad: ClassAd) -> bytes | None:
     """The script of a job; None for one without."""
     text = ad.cell(fold(SCRIPT))
-    return text if isinstance(text, str) and is_cell_job(ad) else None
+    return unpacked_script(text) if isinstance(text, str) and is_cell_job(ad) else None
+
+
+def has_script(ad: ClassAd) -> bool:
+    """Whether a job has a script."""
+    return is_cell_job(ad) and isinstance(ad.cell(fold(SCRIPT)), str)
 
 
 def interaction_of(ad: ClassAd) -> Interaction | None:
@@ -76,7 +83,7 @@ def cell_program(
     """
     given, command, words = ad.cell(fold(SHELL)), str(ad.cell("cmd")), arguments_of(ad)
     queue, interaction = context or _NO_QUEUE, interaction_of(ad)
-    shell = given if isinstance(given, str) else queue.shell
+    shell = _shell(given, queue)
     if interaction is not None:
         shell = login_shell or _SHELL
     name = shell.rpartition("/")[2]
@@ -99,6 +106,16 @@ def cell_program(
     return Start(Path(shell), (name, "-c", " ".join((command, *words))))
 
 
+def _shell(given: object, queue: QueueContext) -> str:
+    """The shell of `-S` that counts on this host, else the queue's."""
+    try:
+        found = path_for(given, queue.host) if isinstance(given, str) else None
+    except ValueError:
+        # Only what the queue has not checked: it cannot be executed, and the job is told so.
+        found = str(given)
+    return found or queue.shell
+
+
 def _searched(command: str, directory: Path, search: str) -> Path:
     """The file of a command, as execvp finds it; one without a directory in its name is not looked for in the job's."""
     if "/" in command:
@@ -118,8 +135,7 @@ def _by_method(queue: QueueContext, script: Path | None, command: str, words: tu
 
 def method_environment(ad: ClassAd, context: QueueContext) -> dict[str, str]:
     """What a starter method is told of the shell in whose place it is executed."""
-    given = ad.cell(fold(SHELL))
-    shell = given if isinstance(given, str) else context.shell
+    shell = _shell(ad.cell(fold(SHELL)), context)
     return {
         "SGE_STARTER_SHELL_PATH": shell,
         "SGE_STARTER_SHELL_START_MODE": context.shell_start_mode,
@@ -127,8 +143,8 @@ def method_environment(ad: ClassAd, context: QueueContext) -> dict[str, str]:
     }
 
 
-def _interpreter(script: str) -> tuple[str, ...]:
+def _interpreter(script: bytes) -> tuple[str, ...]:
     """What the first line of a script names, and what it gives that: one word at most, as the kernel does."""
-    line = script.partition("\n")[0][:_FIRST_LINE_MAX]
+    line = os.fsdecode(script[:_FIRST_LINE_MAX].partition(b"\n")[0])
     words = line[2:].strip().split(None, 1) if line.startswith("#!") else []
     return tuple(words) or (_SHELL,)

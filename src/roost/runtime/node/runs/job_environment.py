@@ -249,7 +249,7 @@ def write_ads(sandbox: Path, job_ad: ClassAd, machine_ad: ClassAd, hands: Hands 
     """Put the ads where the job finds them, one attribute per line, and a script of `qsub`. Raises OSError."""
     script = script_of(job_ad)
     if script is not None:
-        hands.make(f"{sandbox}/{SCRIPT_FILE}", to_bytes(script), 0o755)
+        hands.make(f"{sandbox}/{SCRIPT_FILE}", script, 0o755)
     for name, ad in ((JOB_AD, job_ad), (MACHINE_AD, machine_ad)):
         text = to_bytes(format_ad(ad, Form.OLD))
         hands.make(f"{sandbox}/{name}", text, 0o644)

@@ -16,7 +16,7 @@ from roost.model.cell_requests import CHECKPOINTED, Interaction
 from roost.model.command_line import environment_from_submit
 from roost.model.starter import StarterHold
 from roost.runtime.cell_root import root_environment
-from roost.runtime.node.cell_program import SCRIPT_FILE, interaction_of, is_cell_job, method_environment, script_of
+from roost.runtime.node.cell_program import SCRIPT_FILE, has_script, interaction_of, is_cell_job, method_environment
 from roost.runtime.node.runs.containers import wants_container
 from roost.runtime.node.runs.job_environment import (
     HOSTFILE,
@@ -212,7 +212,7 @@ def with_queue(runner: Runner, job_ad: ClassAd, place: JobPlace, program: Progra
 def _script_name(job_ad: ClassAd, place: JobPlace, program: Program) -> str:
     """What Grid Engine calls the script of a job."""
     interaction = interaction_of(job_ad)
-    if script_of(job_ad) is not None:
+    if has_script(job_ad):
         return str(place.sandbox / SCRIPT_FILE)
     return str(program.path) if interaction is None else SCRIPT_NAMES[interaction]
 

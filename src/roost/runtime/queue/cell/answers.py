@@ -14,7 +14,17 @@ from roost.base.records import replace
 from roost.classad import ClassAd
 from roost.classad.ad import MISSING
 from roost.classad.values import UNDEFINED, fold
-from roost.model.cell_requests import ASKED, DEADLINE, NAME, OVERRIDE_TICKETS, RANKED, RESERVATION, TASK, InstanceAction
+from roost.model.cell_requests import (
+    ASKED,
+    DEADLINE,
+    NAME,
+    OVERRIDE_TICKETS,
+    PATHS,
+    RANKED,
+    RESERVATION,
+    TASK,
+    InstanceAction,
+)
 from roost.model.digests import given_state, states_digest
 from roost.runtime.causes import present_request
 from roost.runtime.identity import groups_of, host_name, ids_of
@@ -264,7 +274,7 @@ class CellAnswers:
 
     async def edit_refusal(self, given: ClassAd) -> Answer | None:
         """Why requests of jobs to a cell are not changed; None if they are, or none is among the attributes."""
-        asked = {name: given.cell(fold(name)) for name in ASKED if name in given}
+        asked = {name: given.cell(fold(name)) for name in (*ASKED, *PATHS) if name in given}
         wanted = ClassAd({name: cell for name, cell in asked.items() if str(cell).lower() != "undefined"})
         if not len(wanted):
             return None
