@@ -273,7 +273,7 @@ def test_tasks_start_tasks_on_every_host_of_their_job(machines: Callable[..., Tw
     assert lines == [
         f"{first} from {other} 7", "in", "ner status 5", f"{other} again", "status 1", "last", "status 4",
     ]  # fmt: skip
-    assert f'host "nosuch" didn\'t accept task' in (pool.work / "err").read_text()
+    assert 'host "nosuch" didn\'t accept task' in (pool.work / "err").read_text()
     eventually(lambda: not Path(f"/proc/{pids.read_text().strip()}").exists(), "the task without a caller has ended")
     eventually(lambda: len(records(pool)) == 6, lambda: str(records(pool)))
     *parts, whole = records(pool)
