@@ -27,6 +27,7 @@ OPTIONS = {
     "--file": "FILE",
     "--held": "",
     "--home": "DIR",
+    "--interval": "SECONDS",
     "--job": "JOB",
     "--job-ad": "FILE",
     "--jobs": "FILE",
@@ -62,12 +63,13 @@ OPTIONS = {
 #: The short form of an option, wherever it exists.
 SHORT = {
     "--append": "-a", "--at-once": "-x", "--config": "-c", "--define": "-D", "--detach": "-d", "--file": "-f",
+    "--follow": "-f",
     "--limit": "-n", "--processes": "-j", "--queue": "-q",
 }  # fmt: skip
 #: What arguments are called; several commands may have each.
 ARGUMENTS = frozenset((
-    "AD", "ADS", "CLUSTER", "CODE", "DIR", "EXPR", "FILE", "HOOK", "ID", "INSTANCE", "JOB", "MACHINE", "NAME",
-    "NAME=VALUE", "NEW", "OLD", "PATH", "SLOT", "TOPIC", "USER",
+    "AD", "ADS", "CLUSTER", "CODE", "COMMAND", "DIR", "EXPR", "FILE", "HOOK", "ID", "INSTANCE", "JOB", "MACHINE",
+    "NAME",     "NAME=VALUE", "NEW", "OLD", "PATH", "SLOT", "TOPIC", "USER",
 ))  # fmt: skip
 #: Former names of options, which are still accepted: command, and the same line as it is written now.
 FORMER = {

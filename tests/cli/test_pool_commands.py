@@ -307,7 +307,10 @@ def test_waiting_says_how_jobs_ended(desk: Desk) -> None:
     path = desk.pool.work / "bad.sub"
     path.write_text("executable = /bin/false\nrequest_memory = 1\nqueue\n")
     out, _ = desk("submit", "--wait", str(path), status=1)
-    assert out.splitlines()[1].endswith("ended with status 1")
+    said = out.splitlines()[1:]
+    assert said[0].endswith("ended with status 1")
+    assert said[1].startswith("1 job ended")
+    assert said[2].endswith("runs them again")
 
 
 def test_a_daemon_that_is_being_started_again_is_waited_for(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:

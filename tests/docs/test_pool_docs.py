@@ -76,7 +76,7 @@ def test_an_example_makes_jobs(
     monkeypatch.chdir(path.parent)
     monkeypatch.setenv("ROOST_HOME", str(tmp_path))
     assert main(["submit", "--dry-run", path.name]) == 0
-    assert "ClusterId" in (out := capsys.readouterr()).out
+    assert "would be submitted in" in (out := capsys.readouterr()).out
     assert out.err == ""
 
 

@@ -1,4 +1,4 @@
-"""``roost queue``: the jobs in the queue; of very many jobs, a line for each cluster."""
+"""``roost queue``: the jobs in the queue, batch by batch or one by one."""
 
 from __future__ import annotations
 
@@ -6,12 +6,14 @@ import argparse
 import time
 from typing import Any, Final
 
+from roost.cli.batches import batches_of, formatted, lines_of
 from roost.cli.pool import add_pool_options, arguments, duration, print_json, table, with_pool
-from roost.cli.terminal import Exit, say, width
+from roost.cli.terminal import CommandError, Exit, say, width
+from roost.schedd.status import JobStatus
 from roost.wire.requests import queue
 
 _LETTERS: Final = "?IRXCH>S"
-#: More jobs than this are shown as clusters, unless all are asked for.
+#: More jobs than this are shown as batches, unless all are asked for.
 ROWS_MAX: Final = 200
 #: What the listing needs of each job.
 _SHOWN: Final = (
@@ -30,13 +32,8 @@ _SHOWN: Final = (
     "HoldReason",
     "JobBatchName",
 )
-#: Columns of clusters: title to the names in a row that count for it.
-_STATES: Final = {
-    "IDLE": ("Idle",),
-    "RUN": ("Running", "TransferringOutput"),
-    "SUSP": ("Suspended",),
-    "HELD": ("Held",),
-}
+#: Statuses that the last line counts.
+_SUMMED: Final = range(1, 8)
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -44,7 +41,8 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser = subparsers.add_parser(
         "queue",
         help="list the jobs in the queue",
-        description=f"List the jobs in the queue; more than {ROWS_MAX} of them cluster by cluster.",
+        description="List the jobs in the queue batch by batch, with the progress of each. Jobs that are named, or "
+        f"chosen by an option, are listed one by one if they are at most {ROWS_MAX}.",
     )
     add_pool_options(parser)
     parser.add_argument("job", metavar="JOB", nargs="*", help="job (12.0), cluster (12) or user (default: all jobs)")
@@ -52,6 +50,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.add_argument("--held", action="store_true", help="held jobs with the reasons")
     parser.add_argument("--running", action="store_true", help="running jobs with their machines")
     parser.add_argument("--all", action="store_true", help="one line per job, however many there are")
+    parser.add_argument("--batches", action="store_true", help="batches in any case, also as JSON")
     parser.add_argument("--long", action="store_true", help="whole ads")
     parser.add_argument("-n", "--limit", metavar="N", type=int, default=0, help="at most N jobs")
     parser.add_argument("--attributes", metavar="NAMES", help="only these attributes, separated by commas")
@@ -61,16 +60,22 @@ def run(args: argparse.Namespace) -> int:
     """Run ``queue``."""
     named = [name.strip() for name in args.attributes.split(",") if name.strip()] if args.attributes else []
     choice = _choice(args)
-    whole = args.all or args.long or args.json or bool(named) or bool(args.limit)
+    if args.batches and (args.all or args.long or named or args.limit or args.held or args.running or args.constraint):
+        raise CommandError("--batches shows whole batches: it goes with JOB and --json only")
+    whole = args.all or args.long or bool(named) or bool(args.limit) or (args.json and not args.batches)
+    is_chosen = args.held or args.running or args.constraint is not None or bool(choice.get("jobs"))
+    rows_max = -1 if args.batches or not is_chosen else ROWS_MAX
     projection = () if args.long else tuple(named or _SHOWN)
     request: queue.Query | queue.Overview
     if whole:
         request = queue.Query(projection=projection, limit=args.limit, **choice)
     else:
-        request = queue.Overview(projection=projection, rows_max=ROWS_MAX, **choice)
+        request = queue.Overview(projection=projection, rows_max=rows_max, **choice)
     found, name = with_pool(args, lambda pool: (pool.ask(request), pool.contact["schedd"]))
-    if isinstance(found, queue.Clusters):
-        _clusters(found.clusters, name)
+    if isinstance(found, queue.Clusters) and args.json:
+        print_json([batch.data() for batch in batches_of(found.clusters)])
+    elif isinstance(found, queue.Clusters):
+        _print_batches(found.clusters, name)
     elif args.json:
         print_json(found)
     elif args.long or named:
@@ -86,9 +91,14 @@ def _choice(args: argparse.Namespace) -> queue.ChosenFields:
         constraint = f"JobStatus == 5 && ({constraint or 'true'})"
     if args.running:
         constraint = f"(JobStatus == 2 || JobStatus == 6 || JobStatus == 7) && ({constraint or 'true'})"
+    return chosen(args.job, constraint)
+
+
+def chosen(names: list[str], constraint: str | None) -> queue.ChosenFields:
+    """The fields of a request about jobs, clusters and users of these names."""
     return {
-        "jobs": tuple(each for each in args.job if each[:1].isdigit()),
-        "owners": tuple(each for each in args.job if not each[:1].isdigit()),
+        "jobs": tuple(each for each in names if each[:1].isdigit()),
+        "owners": tuple(each for each in names if not each[:1].isdigit()),
         "constraint": constraint,
     }
 
@@ -182,32 +192,16 @@ def _command(row: dict[str, Any], room: int) -> str:
     return text if len(text) <= room else text[: room - 1] + "…"
 
 
-# -- clusters ----------------------------------------------------------------------------------------------------
+# -- batches -----------------------------------------------------------------------------------------------------
 
 
-def _clusters(rows: list[dict[str, Any]], name: str) -> None:
-    room = max(20, width() - 72)
-    lines = []
-    for row in rows:
-        states = [str(sum(row.get(each, 0) for each in names) or "_") for names in _STATES.values()]
-        done = row["Total"] - row["Left"] + row.get("Completed", 0)
-        lines.append(
-            [
-                str(row["ClusterId"]),
-                str(row.get("Owner", "")),
-                _date(row),
-                str(done or "_"),
-                *states,
-                str(row["Total"]),
-                _command(row, room),
-            ]
-        )
-    table(lines, ["ID", "OWNER", "SUBMITTED", "DONE", *_STATES, "TOTAL", "CMD"], frozenset({0, 3, 4, 5, 6, 7, 8}))
-    say("")
-    counts = {
-        number: sum(row.get(word, 0) for row in rows)
-        for number, word in enumerate(
-            ("", "Idle", "Running", "Removed", "Completed", "Held", "TransferringOutput", "Suspended")
-        )
-    }
-    say(_sums(name, sum(row["Left"] for row in rows), counts) + " (`roost queue --all` lists them one by one)")
+def _print_batches(rows: list[dict[str, Any]], name: str) -> None:
+    batches = batches_of(rows)
+    if batches:
+        for line in formatted(*lines_of(batches)):
+            say(line)
+        say("")
+    numbers = {JobStatus(number).name.title().replace("_", ""): number for number in JobStatus if number in _SUMMED}
+    counts = {int(number): sum(row.get(word, 0) for row in rows) for word, number in numbers.items()}
+    left = sum(row["Left"] for row in rows)
+    say(_sums(name, left, counts) + (" (`roost queue --all` lists them one by one)" if left > 1 else ""))

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import sys
 import time
+from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
-from roost.cli.pool import add_pool_options, counted, print_json, with_pool
-from roost.cli.terminal import CommandError, Exit, complain, say
+from roost.cli.pool import add_pool_options, arguments, counted, print_json, table, with_pool
+from roost.cli.terminal import CommandError, Exit, complain, say, width
 from roost.runtime.home import Home, HomeError
 from roost.runtime.identity import user_name
 from roost.runtime.queue import descriptions
@@ -18,8 +19,12 @@ from roost.wire.structs import data_of
 if TYPE_CHECKING:
     import argparse
 
+    from roost.classad import ClassAd
     from roost.config import Config
     from roost.schedd.submit import Submission
+
+#: Jobs that a dry run shows in its table.
+_TABLE_ROWS_MAX: Final = 50
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -36,7 +41,8 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         "-a", "--append", metavar="LINE", action="append", default=[], help="a line read before each queue statement"
     )
     parser.add_argument("-q", "--queue", metavar="STATEMENT", help="what follows 'queue' where the file has none")
-    parser.add_argument("--dry-run", action="store_true", help="print the ads of the jobs, and submit nothing")
+    parser.add_argument("--dry-run", action="store_true", help="show the jobs in a table, and submit nothing")
+    parser.add_argument("--long", action="store_true", help="with --dry-run, print the jobs' ads")
     parser.add_argument("--wait", action="store_true", help="wait until the jobs have left the queue")
 
 
@@ -51,8 +57,10 @@ def run(args: argparse.Namespace) -> int:
         complain(line)
     if submission.errors:
         return Exit.BAD
+    if args.long and not args.dry_run:
+        raise CommandError("--long goes with --dry-run: it shows the ads that would be submitted")
     if args.dry_run:
-        return _show(submission, as_json=args.json)
+        return _show(submission, as_json=args.json, whole=args.long)
     if not submission.count:
         raise CommandError("the description produces no jobs: nothing was submitted")
 
@@ -84,20 +92,61 @@ def pool_config(home: Home, contact: dict[str, Any]) -> Config | None:
     return config
 
 
-def _show(submission: Submission, *, as_json: bool) -> int:
-    """Print the ads of the jobs."""
+def _show(submission: Submission, *, as_json: bool, whole: bool) -> int:
+    """Print the jobs that would be submitted."""
+    from roost.classad.forms import Form, parse_ad
     from roost.schedd.submit import listing
 
     texts = listing(submission)
     if as_json:
-        from roost.classad.forms import Form, parse_ad
         from roost.wire.ads import ad_data
 
         print_json([ad_data(parse_ad(text, Form.OLD)) for text in texts])
-    else:
+    elif whole:
         for text in texts:
             say(text)
+    else:
+        _show_table([parse_ad(text, Form.OLD) for text in islice(texts, _TABLE_ROWS_MAX)])
+        more = submission.count - _TABLE_ROWS_MAX
+        if more > 0:
+            say(f"… and {counted(more, 'job')} more (--long prints all of them)")
+        say("")
+        say(f"{counted(submission.count, 'job')} would be submitted in {counted(len(submission.clusters), 'cluster')}")
     return Exit.OK
+
+
+def _show_table(ads: list[ClassAd]) -> None:
+    """A line for each job, numbered from 1.0 on."""
+    titles = ["JOB", "CPUS", "MEMORY", "DISK", *(["GPUS"] if any("RequestGPUs" in ad for ad in ads) else [])]
+    right = frozenset(range(len(titles)))
+    rows = []
+    for ad in ads:
+        row = [f"{ad.eval('ClusterId')}.{ad.eval('ProcId')}", *(_requested(ad, title) for title in titles[1:])]
+        shown = {"Cmd": ad.eval("Cmd"), "Args": ad.eval("Args"), "Arguments": ad.eval("Arguments")}
+        command = {name: value for name, value in shown.items() if isinstance(value, str)}
+        row += [str(ad.eval("Out") or "-") if ad.eval("Out") != "/dev/null" else "-", ""]
+        row[-1] = f"{command.get('Cmd', '').rpartition('/')[2]} {arguments(command)}".rstrip()
+        rows.append(row)
+    room = max(30, width() - 60)
+    for row in rows:
+        row[-1] = row[-1] if len(row[-1]) <= room else row[-1][: room - 1] + "…"
+    if rows:
+        table(rows, [*titles, "OUTPUT", "COMMAND"], right)
+
+
+#: Titles of the table to the attribute, its unit's name, and how many of the attribute's units that is.
+_REQUESTS: Final = {
+    "CPUS": ("RequestCpus", "", 1), "MEMORY": ("RequestMemory", " MB", 1), "DISK": ("RequestDisk", " MB", 1024),
+    "GPUS": ("RequestGPUs", "", 1),
+}  # fmt: skip
+
+
+def _requested(ad: ClassAd, title: str) -> str:
+    name, unit, size = _REQUESTS[title]
+    value = ad.eval(name)
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return "depends" if name in ad else "-"
+    return f"{value / size:.0f}{unit}" if unit else f"{value:g}"
 
 
 def _read(args: argparse.Namespace) -> Submission:
@@ -144,13 +193,39 @@ def read_description(
     spooled: bool = False,
 ) -> Submission:
     """Read a submit description from a file, or ``-`` for standard input. Raises CommandError."""
-    from roost.runtime.queue.submit_host import SystemSubmitHost
-    from roost.schedd.submit import SubmitContext, read_submission
-
     try:
         text = _description_text(file)
     except OSError as error:
         raise CommandError(f"{file}: {error.strerror}") from None
+    return submission_of(
+        text,
+        "<stdin>" if file == "-" else file,
+        config=config,
+        uid_domain=uid_domain,
+        arguments=arguments,
+        append=append,
+        queue=queue,
+        look_at_files=look_at_files,
+        spooled=spooled,
+    )
+
+
+def submission_of(
+    text: str,
+    name: str,
+    *,
+    config: Config | None,
+    uid_domain: str,
+    arguments: tuple[str, ...] = (),
+    append: tuple[str, ...] = (),
+    queue: str | None = None,
+    look_at_files: bool = True,
+    spooled: bool = False,
+) -> Submission:
+    """Read the text of a submit description that is called `name` in messages."""
+    from roost.runtime.queue.submit_host import SystemSubmitHost
+    from roost.schedd.submit import SubmitContext, read_submission
+
     context = SubmitContext(
         host=SystemSubmitHost(),
         now=time.time(),
@@ -160,5 +235,4 @@ def read_description(
         look_at_files=look_at_files,
         spooled=spooled,
     )
-    name = "<stdin>" if file == "-" else file
     return read_submission(text, name, context, arguments=arguments, append=append, queue=queue)

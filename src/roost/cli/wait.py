@@ -7,9 +7,9 @@ import sys
 import time
 from typing import Any, Final
 
+from roost.cli.ended import Summary, summary_of, told
 from roost.cli.pool import Pool, add_pool_options, counted, print_json, with_pool
 from roost.cli.terminal import CommandError, Exit, say
-from roost.model.cell_requests import LIMIT_EXCEEDED
 from roost.schedd.status import JobStatus
 from roost.wire.requests import queue
 
@@ -23,7 +23,6 @@ _TOLD_MAX: Final = 10
 _WORDS: Final = {1: "idle", 2: "running", 3: "removed", 4: "completed", 5: "held", 6: "running", 7: "suspended"}
 #: Columns of a cluster's row to their words.
 _COLUMNS: Final = {JobStatus(number).name.title().replace("_", ""): word for number, word in _WORDS.items()}
-_ENDED_BADLY: Final = "JobStatus != 4 || ExitBySignal =?= true || (ExitCode =!= undefined && ExitCode != 0)"
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -42,7 +41,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 def run(args: argparse.Namespace) -> int:
     """Run ``wait``."""
-    data = with_pool(args, lambda pool: _wait(pool, args))
+    data, summary = with_pool(args, lambda pool: _wait(pool, args))
     if args.json:
         print_json(data)
     elif not data["finished"]:
@@ -50,21 +49,12 @@ def run(args: argparse.Namespace) -> int:
     if not data["finished"]:
         return Exit.BAD
     if not args.json:
-        _tell(data)
+        for line in told(summary, data["held"], _TOLD_MAX):
+            say(line)
     return Exit.NO if data["held"] or data["failed"] else Exit.OK
 
 
-def _tell(data: dict[str, Any]) -> None:
-    for job, reason in list(data["held"].items())[:_TOLD_MAX]:
-        say(f"job {job} is on hold: {reason}")
-    for job, how in list(data["failed"].items())[:_TOLD_MAX]:
-        say(f"job {job} {how}")
-    more = len(data["held"]) + len(data["failed"]) - 2 * _TOLD_MAX
-    if more > 0:
-        say(f"and {more} more; `roost queue --held` and `roost history` list them")
-
-
-def _wait(pool: Pool, args: argparse.Namespace) -> dict[str, Any]:
+def _wait(pool: Pool, args: argparse.Namespace) -> tuple[dict[str, Any], Summary]:
     until = None if args.timeout is None else time.monotonic() + args.timeout
     pause_s = _FIRST_S
     _known(pool, args.job)
@@ -76,9 +66,11 @@ def _wait(pool: Pool, args: argparse.Namespace) -> dict[str, Any]:
             progress.show(counts, waited)
             if not waited:
                 held = _held(pool, args) if counts.get("held") else {}
-                return {"finished": True, "left": 0, "held": held, "failed": _failed(pool, args)}
+                summary = summary_of(pool, args.job) if args.job else Summary()
+                more = {"failed": summary.failed, "ended": summary.ended, "last_lines": summary.last_lines}
+                return {"finished": True, "left": 0, "held": held, **more}, summary
             if until is not None and time.monotonic() > until:
-                return {"finished": False, "left": waited, "held": {}, "failed": {}}
+                return {"finished": False, "left": waited, "held": {}, "failed": {}}, Summary()
             time.sleep(pause_s)
             pause_s = min(pause_s * 1.5, _LONGEST_S)
     finally:
@@ -140,23 +132,3 @@ def _held(pool: Pool, args: argparse.Namespace) -> dict[str, str]:
     names = ("ClusterId", "ProcId", "HoldReason")
     rows = pool.ask(queue.Query(jobs=tuple(args.job), projection=names, constraint="JobStatus == 5"))
     return {f"{row['ClusterId']}.{row['ProcId']}": row.get("HoldReason", "") for row in rows}
-
-
-def _failed(pool: Pool, args: argparse.Namespace) -> dict[str, str]:
-    """Jobs that have left the queue and did not end well: name to how."""
-    if not args.job:
-        return {}
-    names = ("ClusterId", "ProcId", "JobStatus", "ExitCode", "ExitBySignal", "ExitSignal", "RemoveReason", "CellFailed",
-             "CellFailedReason")  # fmt: skip
-    rows = pool.ask(queue.History(jobs=tuple(args.job), projection=names, constraint=_ENDED_BADLY))
-    return {f"{row['ClusterId']}.{row['ProcId']}": _how(row) for row in rows}
-
-
-def _how(row: dict[str, Any]) -> str:
-    if row.get("JobStatus") == 3:
-        return f"was removed: {row.get('RemoveReason', '')}".rstrip(": ")
-    if row.get("CellFailed") == LIMIT_EXCEEDED:
-        return f"was killed: {row.get('CellFailedReason', '')}"
-    if row.get("ExitBySignal"):
-        return f"was killed by signal {row.get('ExitSignal', '?')}"
-    return f"ended with status {row.get('ExitCode', '?')}"

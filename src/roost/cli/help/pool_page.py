@@ -12,7 +12,9 @@ from roost.cli.help.topics import TOPICS
 
 #: Commands of the page, in its order.
 POOL_COMMANDS: Final = (
-    "up", "down", "status", "submit", "queue", "wait", "rm", "hold", "release", "suspend", "continue", "vacate", "edit",
+    "up", "down", "status", "submit", "queue", "wait", "watch", "run", "logs", "ssh",
+    "retry", "top",
+    "rm", "hold", "release", "suspend", "continue", "vacate", "edit",
     "history", "story", "explain job", "explain slot", "audit", "drain", "reopen", "reconfig", "userprio", "advertise",
     "web", "token create", "token list", "token revoke", "dag check", "dag submit", "dag status", "dag run",
 )  # fmt: skip

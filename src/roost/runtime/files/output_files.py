@@ -31,6 +31,7 @@ from roost.runtime.files.input_files import (
     program_name,
 )
 from roost.runtime.files.transfer import ITEMS_MAX, FileItem, Kind, Manifest, TransferProblem, unsafe
+from roost.wire.requests.verb import Stream
 
 _BYTES_PER_MB: Final = 1024 * 1024
 _NULL: Final = "/dev/null"
@@ -192,6 +193,15 @@ def _collected(
 
 
 # -- where it goes -------------------------------------------------------------------------------------------------
+
+
+def output_path(job_ad: ClassAd, stream: Stream) -> Path:
+    """Where a job's standard output or error ends up. Raises ValueError for a job that keeps none."""
+    key, name = ("err", STDERR) if stream == "err" else ("out", STDOUT)
+    if job_ad.cell(key) in (None, "", _NULL):
+        word = "error" if stream == "err" else "output"
+        raise ValueError(f"the job keeps no standard {word}: its description has no '{word}'")
+    return output_place(job_ad)(name)
 
 
 def output_place(job_ad: ClassAd) -> Callable[[str], Path]:

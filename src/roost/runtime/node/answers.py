@@ -19,6 +19,7 @@ from roost.node.machine import NodeSlot
 from roost.policy.explain.configured import configured_machine
 from roost.runtime.bus.permission import refusal
 from roost.runtime.bus.request_answers import NotFound, RequestAnswers, expression
+from roost.runtime.node.runs.printed import file_answer
 from roost.runtime.node.stream_answers import stream_answer
 from roost.runtime.role import superusers
 from roost.startd.draining import DrainOrder, OnCompletion
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from roost.runtime.bus.client import Carrier
     from roost.runtime.bus.lanes import Lanes
     from roost.runtime.clock import Clock
+    from roost.runtime.node.orders import NodeOrders
     from roost.runtime.node.runs.shells import Shells
     from roost.runtime.node.sessions import Sessions
     from roost.runtime.node.transition_log import TransitionLog
@@ -60,6 +62,7 @@ class AnswersDaemon(Protocol):
     bus: Carrier
     lanes: Lanes
     machine: Machine
+    orders: NodeOrders
     sessions: Sessions
     shells: Shells
     transition_log: TransitionLog
@@ -117,6 +120,9 @@ class NodeAnswers(RequestAnswers):
                 return await stream_answer(self._daemon.sessions, request, sender)
             case machine.OpenShell():
                 return await self._daemon.shells.open(request, sender)
+            case machine.ReadFile():
+                runners, administrators = self._daemon.orders.runners, superusers(self._daemon.config)
+                return await file_answer(runners.values(), request, sender, administrators)
             case machine.UnderWay(reply=asked):
                 return self._daemon.lanes.has(asked)
             case machine.Poll():

@@ -18,7 +18,11 @@ from roost.runtime.bus.answer_pieces import ROWS_PER_ANSWER
 from roost.runtime.bus.budget import Budget
 from roost.runtime.bus.job_rows import Rows, cluster_row, counts_of, projected
 from roost.runtime.bus.permission import refusal
-from roost.runtime.bus.request_answers import LATER, BadRequest, Later, RequestAnswers, expression
+from roost.runtime.bus.request_answers import LATER, BadRequest, Later, NotFound, RequestAnswers, expression
+from roost.runtime.files.deputies import with_hands
+from roost.runtime.files.file_pieces import read_piece
+from roost.runtime.files.output_files import output_path
+from roost.runtime.processes.accounts import NoSuchAccount
 from roost.runtime.queue.actions import ActionsDaemon, QueueActions, Selection
 from roost.runtime.queue.cell.accounting_answers import search as search_accounting
 from roost.runtime.queue.cell.answers import CellAnswers, CellAnswersDaemon
@@ -33,11 +37,12 @@ from roost.schedd.submit.plan import PlanError
 from roost.wire.ads import ad_data, ad_from
 from roost.wire.messages import Answer
 from roost.wire.requests import cell, queue
-from roost.wire.requests.verb import AdData, Daemon, Request, Verb
+from roost.wire.requests.verb import AdData, Daemon, FilePiece, Request, Verb
 
 if TYPE_CHECKING:
     from roost.config.access import Access
     from roost.runtime.bus.lanes import Lanes
+    from roost.runtime.files.deputies import Deputies
     from roost.runtime.queue.database_watch import DatabaseWatch
     from roost.runtime.queue.staging import Staging
     from roost.runtime.role import RoleContext
@@ -54,6 +59,7 @@ class AnswersDaemon(ActionsDaemon, CellAnswersDaemon, Protocol):
     lanes: Lanes
     watch: DatabaseWatch
     staging: Staging
+    deputies: Deputies
     request_time_max_s: float
     unit_suffixes: bool
     #: Key of a request in the core to the subject to answer on.
@@ -103,6 +109,8 @@ class QueueAnswers(RequestAnswers):
                 return await self._act(request, sender, reply, request_id)
             case queue.History():
                 return await self._history(request, reply)
+            case queue.ReadOutput():
+                return await self._output(request, sender)
             case queue.Summary():
                 return await self._summary()
             case queue.UnderWay(reply=asked):
@@ -411,6 +419,32 @@ class QueueAnswers(RequestAnswers):
             found=found,
         )
         return Answer(data=rows, text=budget.warning)
+
+    async def _output(self, asked: queue.ReadOutput, sender: str) -> FilePiece | Answer:
+        """A piece of what a job printed in its last run."""
+        ad = await self._ad_of(JobId.read(asked.job))
+        owner = str(ad.cell("owner"))
+        if sender != owner and sender not in self._daemon.settings.superusers:
+            text = f"{sender or 'this user'} does not own job {asked.job}"
+            return Answer(ok=False, code="permission-denied", text=text)
+        try:
+            hands = self._daemon.deputies.hands_of(owner)
+            path = str(output_path(ad, asked.stream))
+            return await with_hands(hands, read_piece, hands, path, asked.offset, asked.limit)
+        except (NoSuchAccount, ValueError) as error:
+            raise NotFound(str(error)) from None
+        except OSError as problem:
+            raise NotFound(f"{problem.filename}: {problem.strerror}") from None
+
+    async def _ad_of(self, job: JobId) -> ClassAd:
+        """The ad of a job that is in the queue, or was. Raises NotFound."""
+        cluster, store = self._daemon.queue.book.clusters.get(job.cluster), self._daemon.store
+        if cluster is not None and cluster.status(job.proc) is not JobStatus.GONE:
+            return cluster.ad_of(job.proc)
+        past = await self.past.beside(lambda: next(store.history(limit=1, cluster=job.cluster, proc=job.proc), None))
+        if past is None:
+            raise NotFound(f"there is no job {job}, and there was none")
+        return past
 
 
 def _named(names: Sequence[str], clusters: dict[int, Cluster]) -> Iterator[tuple[Cluster, list[int] | range]]:

@@ -6,12 +6,15 @@ from typing import Annotated, Final, TypeAlias
 
 from roost.model.slot_transition import SlotTransition
 from roost.wire.requests.verb import (
+    PIECE_BYTES_MAX,
     AdData,
     Asker,
     Bytes64,
     Daemon,
+    FilePiece,
     Request,
     StillToAnswer,
+    Stream,
     Verb,
     question,
     table,
@@ -194,6 +197,20 @@ class OpenShell(Request[ShellOpened]):
     columns: Side = 0
 
 
+class ReadFile(Request[FilePiece]):
+    """A piece of what a job that runs here has printed, or of a file in its scratch directory."""
+
+    job: Annotated[str, Matching(r"\d{1,9}\.\d{1,9}", "a job (12.0)")]
+    #: GlobalJobId, which no job of another queue has; "" for any.
+    global_id: str = ""
+    stream: Stream = "out"
+    #: A path in the scratch directory, in place of a stream; "" for the stream.
+    file: Annotated[str, Matching(r"(?s)[^\0]{0,4096}", "a path of at most 4096 characters")] = ""
+    #: The first byte; of a negative number, so many before the end.
+    offset: Annotated[int, Between(-(2**62), 2**62)] = 0
+    limit: Annotated[int, Between(1, PIECE_BYTES_MAX)] = PIECE_BYTES_MAX
+
+
 class UnderWay(StillToAnswer):
     """Whether this process of the machine's daemon has a request, and has not answered it: another one never will."""
 
@@ -220,6 +237,13 @@ MACHINE: Final = table(
     Verb("open-shell", OpenShell, Asker.OWNER, "run a program beside a job"),
     question("origins", Origins, "where the policy of a slot is set"),
     Verb("poll", Poll, Asker.ADMINISTRATOR, "evaluate the policy now"),
+    Verb(
+        "read-file",
+        ReadFile,
+        Asker.OWNER,
+        "read what a running job prints, or a file of its scratch directory",
+        question=True,
+    ),
     Verb("read-streams", ReadStreams, Asker.OWNER, "read what a job prints that the user is connected to"),
     Verb("reopen", Reopen, Asker.ADMINISTRATOR, "open slots that a failed prolog or epilog has closed"),
     question("story", Story, "what happened to a slot or job"),

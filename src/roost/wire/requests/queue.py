@@ -9,13 +9,16 @@ from roost.model.job_standing import Standing
 from roost.wire.requests.cell import CELL
 from roost.wire.requests.verb import (
     JOBS_PATTERN,
+    PIECE_BYTES_MAX,
     AdData,
     Asker,
     Bytes64,
     Daemon,
+    FilePiece,
     PlanData,
     Request,
     StillToAnswer,
+    Stream,
     Verb,
     question,
     table,
@@ -213,6 +216,16 @@ class Summary(Request[Totals]):
     """How many jobs there are in each state."""
 
 
+class ReadOutput(Request[FilePiece]):
+    """A piece of the file that a job's standard output or error goes to, for a job that does not run or has ended."""
+
+    job: Annotated[str, Matching(r"\d{1,9}\.\d{1,9}", "a job (12.0)")]
+    stream: Stream = "out"
+    #: The first byte; of a negative number, so many before the end.
+    offset: Annotated[int, Between(-(2**62), 2**62)] = 0
+    limit: Annotated[int, Between(1, PIECE_BYTES_MAX)] = PIECE_BYTES_MAX
+
+
 class UnderWay(StillToAnswer):
     """Whether this process of the queue has a request, and has not answered it: another one never will."""
 
@@ -234,6 +247,7 @@ QUEUE: Final[dict[str, Verb]] = table(
     Verb("end-spooling", EndSpooling, Asker.OWNER, "let a job wait for a slot whose files were spooled"),
     Verb("spooled-files", SpooledFiles, Asker.OWNER, "which files the queue has for a job of -spool", question=True),
     Verb("read-spooled", ReadSpooled, Asker.OWNER, "read a piece of such a file", question=True),
+    Verb("read-output", ReadOutput, Asker.OWNER, "read the file of a job's standard output or error", question=True),
     Verb("submit", Submit, Asker.USER, "submit jobs"),
     question("summary", Summary, "how many jobs there are in each state"),
     under_way(UnderWay),

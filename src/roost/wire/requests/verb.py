@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Annotated, Any, ClassVar, Final, Generic, NamedTuple, TypeAlias, TypeVar, get_args
+from typing import Annotated, Any, ClassVar, Final, Generic, Literal, NamedTuple, TypeAlias, TypeVar, get_args
 
 from roost.wire.structs import Matching, Struct
 
@@ -101,3 +101,18 @@ def verb_of(request: Request[Any]) -> Verb:
 Bytes64: TypeAlias = Annotated[str, Matching(r"[A-Za-z0-9+/]{0,600000}={0,2}", "bytes in base 64")]
 #: A job (12.0) or a cluster (12).
 JOBS_PATTERN: Final = r"\d{1,9}(\.\d{1,9})?"
+#: Standard output or standard error of a job.
+Stream: TypeAlias = Literal["out", "err"]
+#: Most bytes of a file in one answer.
+PIECE_BYTES_MAX: Final = 256 * 1024
+
+
+class FilePiece(Struct):
+    """A piece of a file."""
+
+    path: str
+    #: Bytes that the file has now.
+    size: int
+    #: The number of the first of these bytes.
+    offset: int
+    data: Bytes64 = ""

@@ -219,6 +219,11 @@ def _input(job_ad: ClassAd, place: JobPlace, iwd: Path) -> Path | None:
     return place.sandbox / moved if moved is not None else iwd / given
 
 
+def output_files(job_ad: ClassAd, place: JobPlace) -> tuple[Path | None, Path | None]:
+    """The files of standard output and error while a job runs; None for one that it does not keep."""
+    return _outputs(job_ad, place, initial_directory(job_ad))
+
+
 def _outputs(job_ad: ClassAd, place: JobPlace, iwd: Path) -> tuple[Path | None, Path | None]:
     """Where files are moved both have names of their own in the sandbox; one file for both is one stream."""
     output, error = (

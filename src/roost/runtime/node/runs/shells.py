@@ -23,6 +23,7 @@ from roost.classad import ParseError, Syntax, parse_expression
 from roost.model.starter import Usage
 from roost.runtime.bus.request_answers import BadRequest, NotFound
 from roost.runtime.node.runs.job_order import BadJob, shell_order
+from roost.runtime.node.runs.printed import not_owner, runner_of
 from roost.runtime.node.sessions import About, End, Session
 from roost.runtime.processes.family import Family, adopt, bury
 from roost.runtime.processes.measure import group_members
@@ -119,8 +120,9 @@ class Shells:
     async def open(self, asked: machine.OpenShell, sender: str) -> machine.ShellOpened | Answer:
         """Start a shell beside a job. Raises NotFound where the job does not run here."""
         runner = self._runner(asked)
-        if sender != str(runner.job_ad.cell("owner")) and sender not in superusers(self._daemon.config):
-            return _denied(f"{sender or 'this user'} does not own job {asked.job}")
+        refused = not_owner(runner, sender, superusers(self._daemon.config))
+        if refused is not None:
+            return refused
         if not self._is_enabled(runner):
             return _denied(f"ENABLE_SSH_TO_JOB of this machine is not TRUE for job {asked.job}")
         try:
@@ -129,13 +131,10 @@ class Shells:
             return Answer(ok=False, code="refused", text=str(refused))
 
     def _runner(self, asked: machine.OpenShell) -> Runner:
-        for runner in self._daemon.orders.runners.values():
-            named = asked.global_id or runner.job_ad.cell("globaljobid")
-            if runner.run.partition("#")[0] == asked.job and runner.job_ad.cell("globaljobid") == named:
-                family = runner.family
-                if family is not None and not family.is_ended:
-                    return runner
-        raise NotFound(f"the program of job {asked.job} does not run here")
+        runner = runner_of(self._daemon.orders.runners.values(), asked.job, asked.global_id)
+        if runner is None or runner.family is None or runner.family.is_ended:
+            raise NotFound(f"the program of job {asked.job} does not run here")
+        return runner
 
     def _is_enabled(self, runner: Runner) -> bool:
         text = self._daemon.config.get("ENABLE_SSH_TO_JOB", subsys="STARTER") or "true"

@@ -1,0 +1,29 @@
+"""Pieces of users' files, read with the hands of their user: what a job has printed so far, and what became of it.
+
+The whole file is never read: from the asked byte on, at most so many. Directories, devices and pipes are refused, since
+a user can put them where a file was.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from base64 import b64encode
+from errno import EINVAL
+
+from roost.runtime.files.deputy.hands import Hands
+from roost.wire.requests.verb import FilePiece
+
+
+def read_piece(hands: Hands, path: str, offset: int, limit: int) -> FilePiece:
+    """At most `limit` bytes from `offset` on; a negative one counts from the end. Raises OSError."""
+    file = hands.open(path)
+    try:
+        found = os.fstat(file)
+        if not stat.S_ISREG(found.st_mode):
+            raise OSError(EINVAL, "is not a regular file", path)
+        begin = max(0, found.st_size + offset) if offset < 0 else min(offset, found.st_size)
+        data = os.pread(file, limit, begin)
+    finally:
+        os.close(file)
+    return FilePiece(path=path, size=found.st_size, offset=begin, data=b64encode(data).decode("ascii"))
