@@ -8,6 +8,7 @@ import os
 import re
 import socket
 import time
+from base64 import b64decode
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 from urllib.parse import urlencode, urlsplit
@@ -148,6 +149,15 @@ def test_a_job_is_submitted_watched_and_held_over_http_with_the_name_on_record(w
     cluster = _submit(web, text, files={"items": "one\ntwo\n"})
     web.pool.wait(cluster)
     assert [(web.pool.work / name).read_text() for name in ("one", "two")] == ["over http\n"] * 2
+    none = web("GET", f"/api/v1/jobs/{cluster}.0/output", role=WebRole.READER).data
+    assert (none["ended"], none["data"]) == (True, ""), none
+    assert "keeps no standard output" in none["missing"]
+    printed = _submit(web, "executable = /bin/echo\narguments = over http\noutput = said\nqueue\n")
+    web.pool.wait(printed)
+    said = web("GET", f"/api/v1/jobs/{printed}.0/output?offset=-5", role=WebRole.READER).data
+    assert (b64decode(said["data"]), said["size"], said["offset"]) == (b"http\n", 10, 5)
+    assert web("GET", f"/api/v1/jobs/{printed}.0/output?stream=both", role=WebRole.READER).status == 422
+    assert web("GET", "/api/v1/jobs/99999.0/output", role=WebRole.READER).status in (404, 409, 503)
     held = _submit(web, "executable = /bin/sleep\narguments = 600\nqueue\n")
     body = {"action": "hold", "jobs": [str(held)], "reason": "over http"}
     assert web("POST", "/api/v1/jobs/actions", body, role=WebRole.READER).status == 403

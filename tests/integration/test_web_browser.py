@@ -57,6 +57,22 @@ def test_the_workbench_marks_a_mistake_where_it_is_and_says_when_it_is_gone(page
     page.wait_for_selector(".finding.warning, .finding.error", state="detached")
 
 
+def test_what_a_job_prints_appears_while_it_runs(pool: Pool, page: Any) -> None:
+    go = pool.work / "go"
+    script = f"echo first; echo trouble >&2; while ! test -e {go}; do sleep 0.1; done; echo '<b>last</b>'"
+    cluster = pool.submit("output = p.out\nerror = p.err\nshould_transfer_files = yes\n", script)
+    pool.seen(f"{cluster}.0", JobStatus=2)
+    page.goto(page.url.rstrip("/") + f"/jobs/{cluster}.0")
+    box = page.locator("pre.output[data-stream=out]")
+    box.filter(has_text="first").wait_for()
+    page.locator("pre.output[data-stream=err]").filter(has_text="trouble").wait_for()
+    go.touch()
+    box.filter(has_text="<b>last</b>").wait_for(timeout=60_000)
+    pool.wait(cluster)
+    page.reload()
+    assert box.inner_text() == "first\n<b>last</b>\n"
+
+
 def test_a_job_is_held_by_its_button(pool: Pool, page: Any) -> None:
     cluster = pool.submit("requirements = false\n", "true")
     page.goto(page.url.rstrip("/") + f"/jobs/{cluster}.0")

@@ -23,7 +23,10 @@ from roost.api.people import Person, WebRole
 from roost.api.problems import Problem
 
 #: Files beside the templates that pages load, and their types.
-_FILES: Final = {"style.css": "text/css", "live.js": "text/javascript", "workbench.js": "text/javascript"}
+_FILES: Final = {
+    "style.css": "text/css",
+    **dict.fromkeys(("live.js", "output.js", "workbench.js"), "text/javascript"),
+}
 
 
 @lru_cache(maxsize=1)

@@ -82,6 +82,7 @@ class DaemonRefused(Problem):
     def __init__(self, answer: PlainAnswer) -> None:
         text = answer.text or answer.code or "refused"
         super().__init__(_STATUS.get(answer.code, 409), text, code=answer.code, remedy=answer.remedy)
+        self.answer = answer
 
 
 class PoolSilent(Problem):

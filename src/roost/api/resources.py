@@ -14,9 +14,11 @@ from roost.config import MemoryHost
 from roost.explain.job import explain_job
 from roost.explain.slot import explain_slot
 from roost.runtime.asking.job import job_question
+from roost.runtime.asking.output import OutputReader
 from roost.runtime.asking.slot import slot_question
 from roost.runtime.asking.story import job_ad, job_happenings, slot_happenings
 from roost.wire.requests import central, machine, queue
+from roost.wire.requests.verb import Bytes64, Stream
 from roost.wire.structs import Between, Matching, OneOf, Struct
 
 #: Most rows of a page.
@@ -249,6 +251,40 @@ def job_story(call: Call) -> list[dict[str, Any]]:
     return [each.data() for each in job_happenings(call.pool, call.path["id"], reads_log=False)]
 
 
+class OutputQuery(Struct):
+    """Which part of what a job printed."""
+
+    stream: Stream = "out"
+    #: The first byte; of a negative number, so many before the end.
+    offset: Annotated[int, Between(-(2**62), 2**62)] = 0
+
+
+class Output(Struct):
+    """A part of what a job printed, at most 256 KiB."""
+
+    path: str = ""
+    #: Bytes that the file has now, and the number of the first of these.
+    size: int = 0
+    offset: int = 0
+    data: Bytes64 = ""
+    #: The job has ended, and will print no more.
+    ended: bool = False
+    #: Why there is no file; "" if there is one.
+    missing: str = ""
+
+
+def job_output(call: Call) -> Output:
+    """What a job prints, on its machine while it runs, else in its file."""
+    asked: OutputQuery = call.query
+    name, _ = job_ad(call.pool, call.path["id"])
+    reader = OutputReader(call.pool, name, asked.stream)
+    ended = reader.is_over
+    piece = reader.piece(asked.offset)
+    if piece is None:
+        return Output(ended=ended, missing=reader.missing)
+    return Output(path=piece.path, size=piece.size, offset=piece.offset, data=piece.data, ended=ended)
+
+
 def act(call: Call) -> queue.ActedUpon:
     """Hold, release, remove, suspend, continue, vacate or edit jobs."""
     asked: queue.Act = call.body
@@ -372,6 +408,9 @@ ROWS: Final = (
     Row("POST", "/jobs/actions", WebRole.USER, "act on jobs", act, body=queue.Act, reply=queue.ActedUpon),
     Row("GET", "/jobs/{id}", WebRole.READER, "the ad of a job", job),
     Row("GET", "/jobs/{id}/explanation", WebRole.READER, "why a job is where it is", job_explained),
+    Row(
+        "GET", "/jobs/{id}/output", WebRole.READER, "what a job prints", job_output, query=OutputQuery, reply=Output
+    ),
     Row("GET", "/jobs/{id}/story", WebRole.READER, "what happened to a job", job_story),
     Row("GET", "/history", WebRole.READER, "jobs that have left the queue", history, query=HistoryQuery, reply=Page),
     Row("GET", "/users", WebRole.READER, "priorities and usage of users", users),

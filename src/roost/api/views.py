@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from base64 import b64decode
 from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 
 #: Slots that are cells of their own; of a larger pool a cell is a machine.
 CELLS_MAX: Final = 6_000
+#: Bytes of what a job printed that its page begins with.
+_OUTPUT_BYTES: Final = 16 * 1024
 #: Rows of a page.
 ROWS: Final = 100
 #: What the list of jobs needs of each.
@@ -168,8 +171,30 @@ def job(asker: Asker, request: Request) -> View:
         "status": _STATUS.get(status, "?"),
         "explanation": Ad(asker.reply("/jobs/{id}/explanation", id=name)),
         "story": asker.reply("/jobs/{id}/story", id=name),
+        "output": [_output(asker, name, stream) for stream in ("out", "err")] if is_own else [],
         "actions": _ACTIONS.get(JobStatus(status), ()) if is_own and asker.person.role.word != "reader" else (),
         "resources": _resources(ad),
+    }
+
+
+def _output(asker: Asker, name: str, stream: str) -> dict[str, Any]:
+    """The end of what a job printed, for its page."""
+    try:
+        found = asker.reply("/jobs/{id}/output", {"stream": stream, "offset": str(-_OUTPUT_BYTES)}, id=name)
+    except Problem as problem:
+        found = {"missing": problem.detail}
+    data = b64decode(found.get("data", ""))
+    cut = found.get("offset", 0) > 0
+    # A line of which the beginning is missing says nothing.
+    text = data.partition(b"\n")[2] if cut else data
+    return {
+        "stream": stream,
+        "text": text.decode("utf-8", "replace"),
+        "cut": cut,
+        "path": found.get("path", ""),
+        "missing": found.get("missing", ""),
+        "ended": found.get("ended", True),
+        "next": found.get("offset", 0) + len(data),
     }
 
 

@@ -51,7 +51,7 @@ class OutputReader:
     def next(self) -> bytes:
         """What is new since the last call, at most 256 KiB of it. Raises `error_class` and `refused_class`."""
         is_over = self.is_over
-        piece = self._piece(self.offset)
+        piece = self.piece(self.offset)
         if piece is None:
             self.ended = is_over
             self.row = self._standing()
@@ -71,7 +71,7 @@ class OutputReader:
         """Go to where the last so many lines begin."""
         back = _LAST_BYTES
         while True:
-            piece = self._piece(-back)
+            piece = self.piece(-back)
             if piece is None:
                 return
             data = b64decode(piece.data)
@@ -95,8 +95,8 @@ class OutputReader:
         rows = self._pool.ask(queue.Query(jobs=(self.job,), projection=STANDING))
         return rows[0] if rows else {}
 
-    def _piece(self, offset: int) -> FilePiece | None:
-        """A piece of the file; None where there is none, and `missing` says why."""
+    def piece(self, offset: int) -> FilePiece | None:
+        """A piece of the file from a byte on; None where there is no file, and `missing` says why."""
         piece = None
         if self.row.get("JobStatus") in ON_MACHINE:
             host = str(self.row.get("RemoteHost") or "").rpartition("@")[2]
