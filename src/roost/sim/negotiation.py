@@ -64,6 +64,8 @@ SOON_S: Final = 0.001
 SEEN_S: Final = 0.03
 #: How long an eager cycle waits for the word of slots that jobs have just left, s: they hear of it, and are seen.
 SLOT_HEARD_S: Final = AT_ONCE * TRIP_S_MAX + SEEN_S
+#: How long it waits for the sight of them: jobs that end at one instant are told of, and leave, a trip apart each.
+SIGHT_S: Final = 2 * AT_ONCE * TRIP_S_MAX + SEEN_S
 
 
 class _Named(Protocol):
@@ -370,7 +372,7 @@ class Negotiation:
         """Whether a cycle waits for slots that jobs have just left: what these had is free once the slots are."""
         if self._unseen_since is None:
             self._unseen_since = now
-        if now < self._unseen_since + SEEN_S:
+        if now < self._unseen_since + SIGHT_S:
             # As soon as they are seen, another cycle follows.
             return True
         self._unseen_since = None

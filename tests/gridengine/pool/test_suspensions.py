@@ -64,3 +64,12 @@ def test_the_time_of_a_threshold_is_that_of_its_last_change() -> None:
 
 def test_a_slot_that_gets_rid_of_its_job_is_told_nothing() -> None:
     assert Suspensions().orders([place(State="Preempting")], [WHY], 100.0) == []
+
+
+def test_a_task_that_stands_still_does_not_go_on_until_the_next_one_begins() -> None:
+    known = Suspensions()
+    suspended = place(Activity="Suspended", CellSuspenders="subordination")
+    assert known.orders([suspended], [{}], 100.0, [WHY]) == [] and known.any
+    # One that runs is only suspended once the next one has begun.
+    assert known.orders([place()], [{}], 101.0, [WHY]) == [] and not known.any
+    assert [one.suspenders for one in known.orders([suspended], [{}], 102.0, [{}])] == [{}]

@@ -218,3 +218,26 @@ def test_a_parallel_job_stands_still_if_one_of_its_instances_does() -> None:
     assert dict(plan(cell(), running=tasks, states={"all.q@node3": "s"}).suspenders[0]) == {
         Suspender.COMMAND: "queue instance all.q@node3 is suspended"
     }
+
+
+def _after(found: Plan) -> list[list[str]]:
+    """What suspends each task that runs once what was dispatched has begun."""
+    return [list(each) for each in found.suspenders_after]
+
+
+def test_what_starts_in_the_room_of_a_suspended_task_is_known_to_suspend_it_again() -> None:
+    one = _slotwise("slots=2(low.q:1:sr)")
+    low, high = _on(1, "low.q", 50, "P"), _on(2, "high.q", 30)
+    found = plan(one, job(9, queues=("high.q@node1",)), running=(low, high))
+    assert (len(found.dispatches), _causes(found), _after(found)) == (1, [[], []], [["slots"], []])
+    # One that starts below it takes none of its room.
+    found = plan(one, job(9, queues=("low.q@node1",)), running=(low, high))
+    assert (len(found.dispatches), _causes(found), _after(found)) == (1, [[], []], [[], []])
+    found = plan(one, running=(low, high))
+    assert _after(found) == _causes(found) == [[], []]
+
+
+def test_a_subordinated_queue_is_known_to_be_suspended_by_what_starts() -> None:
+    one = cell("cqueues/all.q: subordinate_list b.q=1\nhostgroups/@allhosts: hostlist node1", queues=("b.q",))
+    found = plan(one, job(9, queues=("all.q@node1",)), running=(running(1, "b.q@node1", age=50),))
+    assert (len(found.dispatches), _causes(found), _after(found)) == (1, [[]], [["subordination"]])

@@ -267,9 +267,9 @@ class _CarriedOut(NamedTuple):
 def _orders(pool: PoolHosts, plan: Plan, suspensions: Suspensions, now: float) -> tuple[Order, ...]:
     # A parallel job is suspended where its master is.
     masters = (some[0] for some in pool.jobs())
-    pairs = [(each, causes) for each, causes in zip(masters, plan.suspenders, strict=True) if each.slot]
-    places = [Place(each.slot, each.slot_ad, instance_of(each.ad)) for each, _ in pairs]
-    return tuple(suspensions.orders(places, [causes for _, causes in pairs], now))
+    found = [each for each in zip(masters, plan.suspenders, plan.suspenders_after, strict=True) if each[0].slot]
+    places = [Place(each.slot, each.slot_ad, instance_of(each.ad)) for each, _, _ in found]
+    return tuple(suspensions.orders(places, [causes for _, causes, _ in found], now, [after for *_, after in found]))
 
 
 # -- machines ---------------------------------------------------------------------------------------------------------

@@ -63,17 +63,28 @@ class Suspensions:
         # Another cause has suspended it.
         return letters + (BY_USER if not causes and ad.get("Activity") == "Suspended" else "")
 
-    def orders(self, places: Sequence[Place], wanted: Sequence[Mapping[Suspender, str]], now: float) -> list[Order]:
-        """What machines are to be told, once a run has said what is to suspend the task of each place."""
+    def orders(
+        self,
+        places: Sequence[Place],
+        wanted: Sequence[Mapping[Suspender, str]],
+        now: float,
+        later: Sequence[Mapping[Suspender, str]] | None = None,
+    ) -> list[Order]:
+        """What machines are to be told, once a run has said what is to suspend the task of each place.
+
+        `later` is the same as soon as what the run starts has begun: a task that stands still, and would stand still
+        again then, does not go on meanwhile.
+        """
         left: dict[str, _Told] = {}
         found: list[Order] = []
         self.any = False
-        for place, causes in zip(places, wanted, strict=True):
+        for place, at_once, after in zip(places, wanted, wanted if later is None else later, strict=True):
             present, told = shown(place.ad), self._known(place.slot, place.ad)
-            self.any = self.any or bool(causes or present or told)
+            self.any = self.any or bool(at_once or present or told)
             if place.ad.get("State") != "Claimed":
                 continue
             known = present if told is None else frozenset(told.order.suspenders)
+            causes = {cause: text for cause, text in after.items() if cause in known} | dict(at_once)
             if (Suspender.THRESHOLD in causes) != (Suspender.THRESHOLD in known):
                 self.threshold_times[place.instance] = now
             if causes.keys() == known:

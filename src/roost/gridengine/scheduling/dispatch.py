@@ -274,6 +274,11 @@ class Dispatcher:
             reservations=tuple(self._reservations),
             suspensions=tuple(self._states.suspensions(self._snapshot, self._dispatches)),
             suspenders=self._suspenders,
+            suspenders_after=(
+                self._states.suspenders(self._snapshot, self._dispatches)
+                if self._dispatches and self._states.may_suspend
+                else self._suspenders
+            ),
             priorities=found,
             dropped=dropped,
             waiting=self._waiting,

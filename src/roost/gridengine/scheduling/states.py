@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from roost.base.records import dataclass, field
+from roost.base.records import dataclass, field, replace
 from roost.gridengine.instances import QueueInstance
 from roost.gridengine.objects.calendar import State
 from roost.gridengine.objects.complex import Complex, value_number
@@ -23,6 +23,8 @@ from roost.model.cell_requests import Suspender
 _DISABLED = frozenset("dD")
 _SUSPENDED = frozenset("sSC")
 _CLOSING = frozenset("dDusSCEco")
+#: A number that no job has.
+_BEGINNING = 0
 
 
 class _Threshold(NamedTuple):
@@ -55,6 +57,16 @@ class _State:
     subordinates: tuple[tuple[int, int], ...]
     #: positions of instances that have suspended it
     suspended_by: set[int] = field(default_factory=set)
+
+
+def _take(own: dict[tuple[int, int], set[str]], found: Iterable[Suspension]) -> None:
+    """Bring up to date what suspends each task itself."""
+    for one in found:
+        letters = own.get((one.job, one.task), set())
+        if one.begins:
+            letters.add(one.cause)
+        else:
+            letters.discard(one.cause)
 
 
 class States:
@@ -137,22 +149,35 @@ class States:
     def _preempted(self, state: _State) -> bool:
         return self._slotwise.acts and self._slotwise.preempted(state.instance.name, self._tasks)
 
-    def suspensions(self, snapshot: Snapshot, dispatches: list[Dispatch]) -> Iterator[Suspension]:
+    def suspensions(self, snapshot: Snapshot, dispatches: Sequence[Dispatch]) -> Iterator[Suspension]:
         """The tasks that are to be suspended and resumed."""
-        still = {state.instance.name for state in self._states if state.suspended_by or _SUSPENDED & set(state.letters)}
+        still = self._still
         for state in self._states:
             if state.instance.name not in still:
                 yield from by_threshold(snapshot, state.instance, state.alarm is not None)
         yield from self._slotwise.orders(snapshot.running, dispatches, snapshot.now, still)
 
-    def suspenders(self, snapshot: Snapshot) -> tuple[Mapping[Suspender, str], ...]:
-        """What is to suspend each task that runs, before anything is dispatched."""
+    @property
+    def may_suspend(self) -> bool:
+        """Whether a task that starts may suspend others."""
+        return self._slotwise.acts or any(state.subordinates for state in self._states)
+
+    @property
+    def _still(self) -> set[str]:
+        """The instances that are suspended themselves."""
+        return {state.instance.name for state in self._states if state.suspended_by or _SUSPENDED & set(state.letters)}
+
+    def suspenders(
+        self, snapshot: Snapshot, dispatches: Sequence[Dispatch] = ()
+    ) -> tuple[Mapping[Suspender, str], ...]:
+        """What is to suspend each task that runs, once others that may go on do, and then the dispatches have begun."""
         own = {(task.job, task.task): set(task.suspended) for task in snapshot.running}
-        for one in self.suspensions(snapshot, []):
-            if one.begins:
-                own[one.job, one.task].add(one.cause)
-            else:
-                own[one.job, one.task].discard(one.cause)
+        _take(own, self.suspensions(snapshot, []))
+        if dispatches:
+            settled = [replace(task, suspended="".join(sorted(own[task.job, task.task]))) for task in snapshot.running]
+            # Tasks of one job that run, and those that are dispatched, may have the same numbers.
+            beginning = [each._replace(job=_BEGINNING) for each in dispatches]
+            _take(own, self._slotwise.orders(settled, beginning, snapshot.now, self._still))
         states = {state.instance.name: state for state in self._states}
         return tuple(self._of_task(task.grants, states, own[task.job, task.task]) for task in snapshot.running)
 

@@ -21,20 +21,7 @@ from roost.lab.scenario.outcome import Outcome
 from roost.lab.scenario.worker_pool import RunOptions, WorkerPool
 
 #: Seeds whose differences are known and right, each with the reason.
-EXCUSED: Final[Mapping[int, str]] = {
-    10_006: (
-        "two jobs of one submission end at one instant and are to run again: on a driven clock the queue has told of "
-        "the first alone when both slots are free, and the second slot goes to a job that came later"
-    ),
-    20_015: (
-        "tasks on two hosts end at one instant: on a driven clock the first end is told alone, and a job that "
-        "wants a host for itself gets that one, while the simulation knows both and takes the first of them"
-    ),
-    20_017: (
-        "a job ends whose slot lets a suspended one go on and another begin, for which the former is suspended again: "
-        "one run does both in the simulation, two runs within a second do so on real daemons"
-    ),
-}
+EXCUSED: Final[Mapping[int, str]] = {}
 #: How long a case may take, s of real time.
 LIMIT_S: Final = 600.0
 #: Cases of one call at most.

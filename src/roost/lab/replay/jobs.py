@@ -32,12 +32,14 @@ from roost.sim.machine.scripts import Script, Scripts
 from roost.starter.scripts import expanded
 
 PROGRAM: Final = Path(stand_in.__file__)
+#: Jobs that end within so long end at one instant, s.
+TOGETHER_S: Final = 0.001
 #: What a program of a cell says that it was told, in this order.
 _TOLD: Final = ("host", "queue", "job_id", "ja_task_id", "job_owner")
 
 
 class _Engine:
-    """What simulated processes plan with."""
+    """What simulated processes plan with: what happens within a millisecond happens at once, as it is meant to."""
 
     def __init__(self, jobs: StandIns) -> None:
         self._jobs = jobs
@@ -48,7 +50,8 @@ class _Engine:
 
     def at(self, time: float, due: Callable[[float], None]) -> None:
         if time < math.inf:
-            asyncio.get_running_loop().call_at(self._jobs.clock.at(time), lambda: due(self.now))
+            instant = (round(time / TOGETHER_S) + 1) * TOGETHER_S
+            asyncio.get_running_loop().call_at(self._jobs.clock.at(instant), lambda: due(self.now))
 
 
 class StandIn:
@@ -357,6 +360,11 @@ class StandIns:
     async def ask(self, family: Family) -> None:
         """Wait until a job has said all that it has to say."""
         await self.by_pid[family.pid].where()
+
+    def ends(self, family: Family | None) -> bool:
+        """Whether a job has been told to end, or is gone."""
+        found = None if family is None else self.by_pid.get(family.pid)
+        return found is not None and found.ending
 
     def under_way(self, family: Family) -> str:
         """What is known to be under way of a job; "" for nothing."""

@@ -3,8 +3,8 @@
 Keyboard, console, load and attributes are the scenario's at every instant; how large it is, too. Jobs run as the user
 of the replay, and their sizes are those that the scenario gives them.
 
-In the simulation it takes no time to clear up after a job. To keep events of one instant in the same order, the end of
-a job is not reported here before that is done.
+In the simulation it takes no time to clear up after a job, and who has to decide knows of all jobs that have ended at
+an instant. So no machine reports the end of a job here before that is done after all of them.
 
 A job that runs has the cores of its slot to itself, as in the simulation; the load that this makes is what a system
 would show that averages it over a minute, as the daemon does with its own.
@@ -44,7 +44,8 @@ from roost.sim.machine.own_work import BENCHMARK_S, FETCH_S
 from roost.sim.machine.pattern import platform
 from roost.startd.machine import Step
 from roost.startd.slot_state import SlotState
-from roost.starter.states import State
+from roost.starter.starter_state import StarterState
+from roost.starter.states import Stage, State
 
 if TYPE_CHECKING:
     from roost.lab.replay.pool import ReplayPool
@@ -208,6 +209,11 @@ def _clears_up(state: SlotState) -> bool:
     return activation is not None and activation.ended
 
 
+def _ends(state: StarterState) -> bool:
+    """Whether a starter whose job is told to end has not heard of that, or has only its own work left."""
+    return state.stage in (Stage.JOB, Stage.OUTPUT, Stage.CLEANUP)
+
+
 class ReplayNode(NodeDaemon):
     """The machine's daemon."""
 
@@ -303,10 +309,15 @@ class ReplayNode(NodeDaemon):
         """A slot has taken a step."""
         self.pool.taken += [(slot.name, each) for each in taken.transitions]
         super().stepped(slot, before, taken, now)
+        self.pool.let_machines_talk()
+
+    @property
+    def clears_up(self) -> bool:
+        """Whether a job ends, or is cleared up after."""
         if any(_clears_up(each.state) for each in self.machine.slots):
-            self.pool.node_buses[self.replayed.name].may_talk.clear()
-        else:
-            self.pool.node_buses[self.replayed.name].may_talk.set()
+            return True
+        runners = self.orders.runners.items()
+        return any(_ends(starter.state) and self.pool.jobs.ends(runner.family) for starter, runner in runners)
 
     async def die(self) -> None:
         """The machine's power fails: daemon and jobs are gone without a message."""

@@ -220,6 +220,8 @@ class ReplayPool:
         self.node_changes: list[NodeChange] = []
         #: What the queue, the matchmaker and DAGs are configured with.
         self._config: Config
+        #: How often a machine was silent for a while.
+        self._silences = 0
         #: A daemon comes to the bus, or leaves it.
         self._changing_bus = False
 
@@ -332,15 +334,26 @@ class ReplayPool:
 
     # -- what is under way -----------------------------------------------------------------------------
 
+    def let_machines_talk(self) -> None:
+        """Let machines say what they have to say, unless one of them clears up after a job."""
+        silent = any(node.clears_up for node in self.nodes.values())
+        for bus in self.node_buses.values():
+            if silent:
+                bus.may_talk.clear()
+            elif not bus.may_talk.is_set():
+                self._silences += 1
+                bus.may_talk.set()
+
     def _happened(self) -> object:
         moves = [node.moves for node in self.nodes.values()]
-        return moves, self.jobs.heard, [bus.traffic for bus in self._all_buses]
+        return moves, self.jobs.heard, self._silences, [bus.traffic for bus in self._all_buses]
 
     def _under_way(self) -> str:
         if any(bus.subscribing for bus in self._all_buses):
             return "a subscription"
         if self._changing_bus:
             return "a connection to the bus"
+        self.let_machines_talk()
         scripts = (flow.scripts.under_way() for flow in self.flows.values())
         return next(filter(None, scripts), "") or self.nursery.under_way(self.jobs)
 
