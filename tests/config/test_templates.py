@@ -37,8 +37,8 @@ def used(template: Template) -> Config:
 
 
 @pytest.mark.parametrize("template", ALL, ids=lambda one: f"{one.category}:{one.name}")
-def test_a_template_sets_only_values_that_can_be_read(template: Template) -> None:
-    findings = [one for one in check(used(template)) if one.severity is Severity.ERROR]
+def test_a_template_sets_only_values_that_can_be_read_and_warns_of_nothing(template: Template) -> None:
+    findings = [one for one in check(used(template)) if one.severity is not Severity.NOTE]
     assert findings == []
 
 

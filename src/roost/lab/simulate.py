@@ -264,6 +264,8 @@ def _workload(request: Request, machines: Sequence[MachinePlan], config: Config,
     read = [
         read_jobs(Path(path), BEGINNING, asked, config, in_cell=request.cell is not None) for path in request.workload
     ]
+    for each in read:
+        notes += each.warnings
     jobs = renumbered(each.jobs for each in read) if len(read) > 1 else list(read[0].jobs)
     found = [job for job in jobs if job.submitted_at < end]
     if never := sum(each.never_ran for each in read):

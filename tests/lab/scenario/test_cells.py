@@ -151,3 +151,16 @@ def test_a_cell_that_a_pool_would_not_take_is_refused(tmp_path: Path, cell: str,
     with pytest.raises(LabError) as refused:
         run(tmp_path, cell + scenario('at = "5s", expect = "Unclaimed"'))
     assert problem in str(refused.value)
+
+
+def test_a_program_that_no_cell_names_is_refused(tmp_path: Path) -> None:
+    steps = '[[scenario]]\nname = "x"\nsteps = [{ at = "1m", expect = { "1 + 1" = 2 } }]\n'
+    queue = "[cell.objects]\n\"cqueues/all.q\" = '''\nhostlist node1\n'''\n"
+    for text, problem in (
+        (f"policy = ''\n[programs.before]\n{steps}", "it is a cell that names programs, and the pool has none"),
+        (f"policy = ''\n{queue}[programs.befor]\n{steps}", "no object of the cell names the program 'befor'"),
+    ):
+        file = tmp_path / "s.toml"
+        file.write_text(text)
+        with pytest.raises(LabError, match=rf"s\.toml:\d+: .*{problem}"):
+            read_scenarios(file)

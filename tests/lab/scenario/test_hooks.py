@@ -89,3 +89,21 @@ def test_an_expectation_of_a_hook_can_fail(tmp_path: Path) -> None:
 def test_what_means_nothing_is_refused_with_its_place(tmp_path: Path, hooks: str, problem: str) -> None:
     with pytest.raises(LabError, match=rf"s\.toml:\d+: .*{re.escape(problem)}"):
         read(tmp_path, JOB + hooks, SUBMIT, '{ at = "2m", expect = { hooks = { STARTER_PROLOG = 1 } } }')
+
+
+def test_a_hook_that_no_job_can_have_is_refused(tmp_path: Path) -> None:
+    hook, expected = "[hooks.SITE_HOOK_PREPARE_JOB]\n", '{ at = "2m", expect = { jobs = { a = "running" } } }'
+    with pytest.raises(LabError, match=r"s\.toml:\d+: .*nothing runs the hook SITE_HOOK_PREPARE_JOB: set STARTER_JOB_"):
+        verdict(read(tmp_path, JOB + hook, SUBMIT, expected))
+    assert verdict(read(tmp_path, f"{JOB}HookKeyword = 'site'\n{hook}", SUBMIT, expected)).passed
+    later = '{ at = "30s", reconfig = { STARTER_DEFAULT_JOB_HOOK_KEYWORD = "SITE" } }'
+    assert verdict(read(tmp_path, JOB + hook, later, SUBMIT, expected)).passed
+
+
+def test_what_a_submit_description_has_without_effect_is_noted(tmp_path: Path) -> None:
+    described = "description = '''\nexecutable = x\non_exti_hold = true\nqueue\n'''\n"
+    (note,) = verdict(
+        read(tmp_path, JOB + described, SUBMIT, '{ at = "2m", expect = { jobs = { a = "running" } } }')
+    ).notes
+    assert note.startswith("job a: ")
+    assert "the line `on_exti_hold = true` has no effect" in note

@@ -48,7 +48,7 @@ NUM_SLOTS_TYPE_$(1:1) = $(2:$(NUM_CPUS))
         "Counts graphics processors and hands them to jobs that ask.",
         _CONVENTION,
         """
-MACHINE_RESOURCE_INVENTORY_GPUs = $(LIBEXEC)/condor_gpu_discovery $(0) -properties $(GPU_DISCOVERY_EXTRA)
+MACHINE_RESOURCE_INVENTORY_GPUs = $(LIBEXEC)/condor_gpu_discovery $(0) -properties $(GPU_DISCOVERY_EXTRA:)
 """,
         Argument(name="arguments", meaning="arguments of the discovery program, before -properties", default=""),
         rest=True,

@@ -20,6 +20,7 @@ from roost.config.not_text import joined
 from roost.lab.machines import LabError
 from roost.model.cell_requests import ASKED
 from roost.schedd.submit import FileKind, SubmitContext, read_submission
+from roost.schedd.submit.diagnostics import SubmitCode
 
 #: What is said of a job that asks for something of a cell.
 NO_CELLS: Final = "{} asks for something of a Grid Engine cell, and the pool has none; leave it out, or name a cell"
@@ -96,10 +97,7 @@ def clusters_of(
 
     Raises LabError with all that is wrong with the file.
     """
-    context = SubmitContext(
-        host=_Folder(Path(file).parent), now=0.0, owner=owner, uid_domain="sim", config=config, look_at_files=False
-    )
-    found = read_submission(text, file, context, arguments=arguments, append=append)
+    found = read_submission(text, file, _context(file, owner, config), arguments=arguments, append=append)
     if found.errors:
         raise LabError(joined(found.errors, found.dropped))
     if any(plan.max_materialize is not None or plan.max_idle is not None for plan in found.clusters):
@@ -108,6 +106,20 @@ def clusters_of(
         if asked := asks_a_cell([*plan.common, *plan.varying]):
             raise LabError(f"{file}: {NO_CELLS.format(asked)}")
     return [list(plan.ads()) for plan in found.clusters]
+
+
+def warnings_of(text: str, file: str, config: Config | None = None) -> tuple[str, ...]:
+    """What `roost submit` would warn of in a submit file that can be read, such as a line without effect.
+
+    A description for nodes of DAGs has no `queue` statement.
+    """
+    found = read_submission(text, file, _context(file, OWNER, config)).findings
+    return tuple(str(one) for one in found if one.code is not SubmitCode.NO_QUEUE)
+
+
+def _context(file: str, owner: str, config: Config | None) -> SubmitContext:
+    folder = _Folder(Path(file).parent)
+    return SubmitContext(host=folder, now=0.0, owner=owner, uid_domain="sim", config=config, look_at_files=False)
 
 
 def asks_a_cell(names: Iterable[str]) -> str:

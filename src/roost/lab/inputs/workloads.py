@@ -74,7 +74,8 @@ def read_jobs(
         clusters = (
             _submitted(text, str(path), config, in_cell=in_cell) if is_submit else reader(text, str(path), config)
         )
-        found = Recorded(jobs_of(clusters, start, str(path), asked, together=is_submit), 0)
+        jobs = jobs_of(clusters, start, str(path), asked, together=is_submit)
+        found = Recorded(jobs, 0, _warnings(text, str(path), config) if is_submit else ())
     if not found.jobs:
         ran = f"; {found.never_ran:,} are recorded that never ran" if found.never_ran else ""
         raise LabError(f"{path}: there is no job in it{ran}")
@@ -93,6 +94,12 @@ def _submitted(text: str, file: str, config: Config | None, *, in_cell: bool = F
     from roost.lab.inputs.submit_files import clusters_of
 
     return clusters_of(text, file, config=config, in_cell=in_cell)
+
+
+def _warnings(text: str, file: str, config: Config | None) -> tuple[str, ...]:
+    from roost.lab.inputs.submit_files import warnings_of
+
+    return warnings_of(text, file, config)
 
 
 READERS: Final[Mapping[str, Callable[[str, str, Config | None], Iterable[list[ClassAd]]]]] = {

@@ -17,7 +17,7 @@ from roost.classad import ClassAd, ParseError, parse_expression
 from roost.classad.values import fold
 from roost.config import Config
 from roost.lab.inputs.durations import seconds_of
-from roost.lab.inputs.submit_files import NO_CELLS, asks_a_cell, clusters_of
+from roost.lab.inputs.submit_files import NO_CELLS, asks_a_cell, clusters_of, warnings_of
 from roost.lab.inputs.tables import Table
 from roost.lab.inputs.text_file import read_text
 from roost.lab.machines import LabError
@@ -96,6 +96,10 @@ class Template:
             raise LabError(f"{self.file}: a description makes one cluster of jobs; this one makes {len(clusters)}")
         asked = {} if self.qsub is None else self.qsub.attributes
         return [{**_attributes(ad, self.file), **asked, **self.given, **self.truth} for ad in clusters[0]]
+
+    def warnings(self, config: Config) -> tuple[str, ...]:
+        """What `roost submit` would warn of in the submit description."""
+        return () if self.text is None or self.qsub is not None else warnings_of(self.text, self.file, config)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -78,7 +78,7 @@ def _scenarios(path: Path, root: Table) -> Iterator[Scenario]:
         jobs = read_jobs((root, table), in_cell=cell is not None)
         dags = read_dags((root, table), jobs.templates)
         machines, hooks = _machines(root, table, cell), read_hooks((root, table))
-        programs = {} if cell is None else read_programs((root, table))
+        programs = read_programs((root, table), cell)
         known = {**hooks, **programs}
         steps = read_steps(
             table,

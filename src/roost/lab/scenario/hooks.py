@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import re
-from typing import Any, Final
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, Final
 
 from roost.base.records import replace
 from roost.classad import ClassAd, ParseError, parse_expression
+from roost.gridengine.cell import write_cell
 from roost.lab.inputs.tables import Table
 from roost.model.starter import HookPoint
 from roost.sim.machine.scripts import USUAL_S, Script
+
+if TYPE_CHECKING:
+    from roost.config import Config
+    from roost.sim.cell import CellPlan
 
 HOOK_KEYS: Final = ("takes", "status", "prints")
 PROGRAM_KEYS: Final = ("takes", "status", "qconf")
@@ -18,6 +24,7 @@ PLACE: Final = "/scenario"
 _PRINTING: Final = (HookPoint.PREPARE_EARLY, HookPoint.PREPARE)
 _AWAITED: Final = tuple(point for point in HookPoint if point is not HookPoint.UPDATE)
 _HOOK: Final = re.compile(r"[A-Za-z0-9_]+_HOOK_(?P<point>[A-Z_]+)")
+_KEYWORD: Final = re.compile(r"_HOOK_KEYWORD$", re.IGNORECASE)
 _SCRIPT: Final = re.compile(r"(SLOT(_TYPE_)?\d+_)?STARTER_(PROLOG|EPILOG)")
 
 
@@ -31,12 +38,18 @@ def read_hooks(tables: tuple[Table, ...]) -> dict[str, Script]:
     return found
 
 
-def read_programs(tables: tuple[Table, ...]) -> dict[str, Script]:
+def read_programs(tables: tuple[Table, ...], cell: CellPlan | None) -> dict[str, Script]:
     """The programs that a cell names, by the last part of their path. Raises LabError."""
     found: dict[str, Script] = {}
+    objects = "" if cell is None else "\n".join(write_cell(cell.cell).values())
     for table in tables:
         programs = table.child("programs", "programs")
         for name in programs.values:
+            if cell is None:
+                table.fail("it is a cell that names programs, and the pool has none; describe it in [cell]", "programs")
+            # An order of qconf may name it later.
+            if name not in objects and "qconf" not in str(table.values.get("steps", table.values.get("scenario", ""))):
+                programs.fail(f"no object of the cell names the program {name!r}", name)
             given = programs.child(name, f"program {name}")
             given.known(PROGRAM_KEYS)
             lines = given.texts("qconf") if "qconf" in given else ()
@@ -44,6 +57,14 @@ def read_programs(tables: tuple[Table, ...]) -> dict[str, Script]:
             one = _script(Table(given.file, given.lines, given.path, plain, given.what), "")
             found[name] = replace(one, qconf=lines, passes_on=bool(lines) and "status" not in given)
     return found
+
+
+def unused_hooks(hooks: Iterable[str], configs: Iterable[Config], said: Iterable[str]) -> list[str]:
+    """Hooks that no job can have: no configuration names their keyword, nor does what is said of jobs and orders."""
+    named = {str(config.get(name)).upper() for config in configs for name in config.names() if _KEYWORD.search(name)}
+    texts = "\n".join(said).upper()
+    keywords = {hook: hook.upper().split("_HOOK_")[0] for hook in hooks if _HOOK.fullmatch(hook)}
+    return [hook for hook, keyword in keywords.items() if keyword not in named and keyword not in texts]
 
 
 def read_scripts(table: Table) -> dict[str, Script]:

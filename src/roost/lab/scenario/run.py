@@ -7,7 +7,7 @@ of that instant are looked at; one that has to hold for a while is looked at aga
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, Final
 
@@ -24,6 +24,7 @@ from roost.lab.scenario.coverage import Coverage
 from roost.lab.scenario.dags import Flow, dag_misses, names_at_try
 from roost.lab.scenario.described import configured
 from roost.lab.scenario.failure import Explainer, timeline
+from roost.lab.scenario.hooks import unused_hooks
 from roost.lab.scenario.jobs import misses, why_there
 from roost.lab.scenario.values import (
     Expectation,
@@ -137,6 +138,8 @@ class _Run:
         self.scenario = scenario
         pool_config = self._pool_config()
         self.scenario = scenario = configured(scenario, pool_config)
+        for name, template in scenario.templates.items():
+            self.notes |= dict.fromkeys(f"job {name}: {text}" for text in template.warnings(pool_config))
         self.coverage = coverage
         self.start = BEGINNING + scenario.begins_s
         self.taken: list[tuple[str, Taken]] = []
@@ -152,7 +155,9 @@ class _Run:
         #: Machine to the knobs that are set for it by now.
         self.settings = {each.name: (*scenario.settings, *each.settings) for each in scenario.machines}
         self.explainer = Explainer(width, coverage.origins)
-        machines = tuple(self._plan(each, self._config(each)) for each in scenario.machines)
+        configs = [self._config(each) for each in scenario.machines]
+        self._refuse_unused_hooks(configs)
+        machines = tuple(self._plan(each, config) for each, config in zip(scenario.machines, configs, strict=True))
         pattern = make_pattern(pool_config, scenario.hardware)
         plan = Plan(
             machines=machines,
@@ -206,6 +211,22 @@ class _Run:
         refuse_unreadable(config)
         self.notes |= dict.fromkeys(not_acted_on(config))
         return config
+
+    def _refuse_unused_hooks(self, configs: Sequence[Config]) -> None:
+        """Raise LabError for a hook that no job can have."""
+        scenario = self.scenario
+        templates = (
+            *scenario.templates.values(),
+            *(one for dag in scenario.dags.values() for one in dag.templates.values()),
+        )
+        said = [f"{one.given.get('HookKeyword', '')}\n{one.text or ''}" for one in templates]
+        said += [str(setting.value) for action in scenario.actions for setting in action.settings]
+        if unused := unused_hooks(scenario.hooks, configs, said):
+            keyword = unused[0].upper().split("_HOOK_")[0]
+            raise LabError(
+                f"{scenario.file}:{scenario.line}: scenario {scenario.name!r}: nothing runs the hook {unused[0]}: set "
+                f"STARTER_JOB_HOOK_KEYWORD = {keyword}, or HookKeyword of a job"
+            )
 
     def _plan(self, machine: ScenarioMachine, config: Config, present: PresentLayout | None = None) -> MachinePlan:
         relaid = any(action.order is Order.RECONFIG for action in self.scenario.actions)

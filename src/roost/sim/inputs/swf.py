@@ -56,6 +56,8 @@ class Recorded:
     jobs: list[Job]
     #: Jobs that are in it and never ran: cancelled before they began, or without a run time.
     never_ran: int
+    #: What is to be said of a submit file, such as of a line without effect.
+    warnings: tuple[str, ...] = ()
 
 
 def read_swf(text: str, start: float, *, file: str = "<swf>") -> Recorded:
