@@ -52,7 +52,7 @@ bench: $(VENV)/ready ## ratios within one run
 
 # The default of N is a million; that many worlds would take all night.
 sim: $(VENV)/ready ## simulate N=1000 worlds with faults, from SEED=1 on
-	$(BIN)/python -m roost.lab.fault_runs --seed $(SEED) --count $(if $(filter file,$(origin N)),1000,$(N)) --processes $(JOBS)
+	$(BIN)/python -m tests.faults --seed $(SEED) --count $(if $(filter file,$(origin N)),1000,$(N)) --processes $(JOBS)
 
 soak: $(VENV)/ready ## break a pool of three machines ROUNDS=500 times under 10 jobs a round, and compare results by content
 	$(BIN)/python -m tests.soak --rounds $(ROUNDS) --jobs $$((10 * $(ROUNDS))) --dags $$(($(ROUNDS) / 5)) --seed $(SEED)
@@ -66,7 +66,7 @@ gridengine-kills: $(VENV)/ready ## kill daemons ROUNDS=50 times under arrays and
 		tests/integration/test_cell_kill_rounds.py
 
 differential: $(VENV)/ready ## compare N=500 random cases in simulation and on real daemons, from SEED=1 on
-	$(BIN)/python -m roost.lab.differential --seed $(SEED) --count $(if $(filter file,$(origin N)),500,$(N)) --processes $(JOBS)
+	$(BIN)/python -m tests.differential --seed $(SEED) --count $(if $(filter file,$(origin N)),500,$(N)) --processes $(JOBS)
 
 replay: $(VENV)/ready ## all scenario files on real daemons whose time is driven
 	$(BIN)/python -m roost.cli lab test --real --processes $(JOBS) src/roost/lab/scenarios

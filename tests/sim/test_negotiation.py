@@ -8,10 +8,10 @@ from dataclasses import replace
 from roost.classad import ClassAd
 from roost.config import MemoryHost
 from roost.lab.compare import compare
+from roost.lab.inputs.workloads import jobs_of
 from roost.lab.simulate import Request
 from roost.schedd.status import JobStatus
 from roost.sim.bus import Faults
-from roost.sim.inputs.job_ads import jobs_of
 from roost.sim.inputs.workload import Job
 from roost.sim.world import BEGINNING, Outcome, Plan, World
 from tests.sim.pools import pool
@@ -22,7 +22,7 @@ OPEN = "START = True\nSUSPEND = False\nPREEMPT = False\nKILL = False\nIS_OWNER =
 
 def jobs(*ads: dict[str, object]) -> list[Job]:
     made = [ClassAd({"ClusterId": number, "SimRunTime": 1800, **ad}) for number, ad in enumerate(ads, 1)]
-    return jobs_of(made, BEGINNING)
+    return jobs_of([[ad] for ad in made], BEGINNING, "<jobs>")
 
 
 def plan(text: str, *ads: dict[str, object], machines: int = 2, days: float = 0.25) -> Plan:

@@ -67,7 +67,7 @@ _SCRIPT = """
 from dataclasses import replace
 from roost.sim.world import World
 from roost.sim.bus import Faults
-from roost.sim.worlds import drawn
+from tests.faults.worlds import drawn
 from tests.sim.pools import pool
 print(World(pool(faults=Faults(lost=0.05, doubled=0.05, late=0.1, machine_death_s=20000), days=0.5)).run().digest)
 # Dynamic slots, backfill, evictions by starters: the first hours have all of them.

@@ -3,18 +3,13 @@
 `run_seed` runs the world of a seed (`worlds`) and looks at two things. Safety: while things go wrong, no invariant
 (`checkers`) is violated. Liveness: once nothing goes wrong any more, every job comes to its end, every claim is given
 back, and every ledger is full again.
-
-As a program it runs many: ``python -m roost.sim.fault_run --seed 1 --count 1000``. A seed that fails is told with the
-line that runs it again.
 """
 
 from __future__ import annotations
 
-import argparse
-import sys
 import traceback
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from typing import Final
 
 from roost.base.records import dataclass, replace
@@ -22,8 +17,8 @@ from roost.schedd.status import JobStatus
 from roost.sim.machine.host import Machine
 from roost.sim.record import Record
 from roost.sim.world import World
-from roost.sim.worlds import Drawn, drawn
 from roost.startd.states import State
+from tests.faults.worlds import Drawn, drawn
 
 _ENDS: Final = (JobStatus.COMPLETED, JobStatus.REMOVED)
 
@@ -129,33 +124,3 @@ def _left_over(machine: Machine) -> Iterator[str]:
     accounts, division = machine.host.accounts, machine.plan.division
     if accounts is not None and division is not None and accounts.slots != division.slots:
         yield f"the ledgers of {machine.plan.name} are not as they were: {accounts.slots.ledgers}"
-
-
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run seeds; 1 if one failed."""
-    parser = argparse.ArgumentParser(prog="python -m roost.sim.fault_run", description=__doc__)
-    parser.add_argument("--seed", type=int, default=1, metavar="S", help="the first seed (1)")
-    parser.add_argument("--count", type=int, default=100, metavar="N", help="number of seeds (100)")
-    parser.add_argument("--failures", type=int, default=5, metavar="N", help="stop after so many failures (5)")
-    asked = parser.parse_args(arguments)
-    failed, transitions, mishaps = 0, Counter[str](), 0
-    for seed in range(asked.seed, asked.seed + asked.count):
-        outcome = run_seed(seed)
-        transitions += outcome.transitions
-        mishaps += outcome.mishaps
-        if outcome.problems or asked.count == 1:
-            print(outcome, outcome.digest, flush=True)
-        if outcome.problems:
-            failed += 1
-            for problem in outcome.problems:
-                print(f"  {problem}")
-            print(f"  again: {outcome.command}", flush=True)
-            if failed >= asked.failures:
-                break
-    kinds = f"{len(transitions)} kinds of transitions"
-    print(f"{asked.count} seeds from {asked.seed}: {failed} failed; {mishaps} mishaps, {kinds}")
-    return 1 if failed else 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -1,4 +1,4 @@
-"""The worlds of fault runs: every tenth seed has a Grid Engine cell, the others are as `roost.sim.worlds` draws them.
+"""The worlds of fault runs: every tenth seed has a Grid Engine cell, the others are as `worlds` draws them.
 
 A cell has two or three hosts and two queues that overlap, one of which may suspend the other, a licence, perhaps a
 quota and load adjustments, and parallel environments. Any of its jobs can run once nothing goes wrong any more.
@@ -19,7 +19,7 @@ from roost.sim.inputs.owners import HOUR_S, NOBODY
 from roost.sim.inputs.workload import Job, Truth, make_job
 from roost.sim.machine.pattern import Hardware, load_config, make_pattern
 from roost.sim.world import BEGINNING, Plan
-from roost.sim.worlds import Drawn, draw_faults, drawn
+from tests.faults.worlds import Drawn, draw_faults, drawn
 
 #: One of so many seeds has a cell.
 CELL_EVERY: Final = 10

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from roost.lab import fault_runs
-from roost.lab.fault_cells import world_of
-from roost.lab.fault_runs import attempt
-from roost.sim.fault_run import SeedOutcome, run_seed
+from tests.faults import many as fault_runs
+from tests.faults.cells import world_of
+from tests.faults.many import attempt
+from tests.faults.run import SeedOutcome, run_seed
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -60,7 +60,7 @@ def test_bad_usage_ends_with_2(words: list[str]) -> None:
 
 def test_the_target_of_the_makefile_calls_it() -> None:
     text = (ROOT / "Makefile").read_text(encoding="utf-8")
-    assert "-m roost.lab.fault_runs --seed $(SEED) --count" in text
+    assert "-m tests.faults --seed $(SEED) --count" in text
 
 
 def test_every_tenth_seed_has_a_cell_which_recovers() -> None:

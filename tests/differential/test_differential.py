@@ -5,9 +5,9 @@ from __future__ import annotations
 import hashlib
 from pathlib import Path
 
-from roost.lab.differential.__main__ import EXCUSED, LIMIT_S, differing, shown
-from roost.lab.differential.cases import DAG_SEEDS, PLAIN_SEEDS, POLICIES, WIDE_SEEDS, case_of
 from roost.lab.scenario.worker_pool import RunOptions, WorkerPool
+from tests.differential.__main__ import EXCUSED, LIMIT_S, differing, shown
+from tests.differential.cases import DAG_SEEDS, PLAIN_SEEDS, POLICIES, WIDE_SEEDS, case_of
 
 #: Cases of each run of the tests; `make differential` runs more.
 SEEDS = (*range(1, 21), *range(WIDE_SEEDS + 1, WIDE_SEEDS + 5), *range(DAG_SEEDS + 1, DAG_SEEDS + 4))

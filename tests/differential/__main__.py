@@ -1,6 +1,6 @@
-"""Random cases in both worlds: ``python -m roost.lab.differential --count 500``, which ``make differential`` calls.
+"""Random cases in both worlds: ``python -m tests.differential --count 500``, which ``make differential`` calls.
 
-A seed draws a scenario (`roost.lab.differential.cases`). It runs in simulation and on real daemons whose time is
+A seed draws a scenario (`tests.differential.cases`). It runs in simulation and on real daemons whose time is
 driven, and what slots and jobs do has to be the same (`roost.lab.replay.comparison`). A case in which the worlds
 differ is written as a scenario file, so that it can be run, cut down and kept.
 
@@ -16,9 +16,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
 
-from roost.lab.differential.cases import case_of
 from roost.lab.scenario.outcome import Outcome
 from roost.lab.scenario.worker_pool import RunOptions, WorkerPool
+from tests.differential.cases import case_of
 
 #: Seeds whose differences are known and right, each with the reason.
 EXCUSED: Final[Mapping[int, str]] = {}
@@ -43,7 +43,7 @@ def shown(outcome: Outcome) -> list[str]:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run seeds; 1 if the worlds differ in one."""
-    parser = argparse.ArgumentParser(prog="python -m roost.lab.differential", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m tests.differential", description=__doc__)
     parser.add_argument("--seed", type=int, default=1, metavar="S", help="the first seed (1)")
     parser.add_argument("--count", type=int, default=20, metavar="N", help="number of cases (20)")
     parser.add_argument("--processes", type=int, default=1, metavar="N", help="cases at the same time (1)")

@@ -18,11 +18,11 @@ from random import Random
 from typing import Final
 
 from roost.base.records import dataclass
-from roost.lab.differential.cells import HOST, draw_cell
-from roost.lab.differential.dags import DAG_KNOBS, NODE_JOBS, NODE_RUNS, DrawnDag, draw_dag
 from roost.lab.scenario.file import read_scenarios
 from roost.lab.scenario.values import Scenario
 from roost.sim.chance import stream
+from tests.differential.cells import HOST, draw_cell
+from tests.differential.dags import DAG_KNOBS, NODE_JOBS, NODE_RUNS, DrawnDag, draw_dag
 
 #: Seeds up to this one have one machine, one policy as it is written, and jobs by tables alone.
 PLAIN_SEEDS: Final = 1000

@@ -1,6 +1,6 @@
-"""Many fault runs at once: ``python -m roost.lab.fault_runs --seed 1 --count 1000``, which ``make sim`` calls.
+"""Many fault runs at once: ``python -m tests.faults --seed 1 --count 1000``, which ``make sim`` calls.
 
-Each seed is a world of its own in which messages and daemons are lost (`roost.sim.fault_run`); worlds are spread over
+Each seed is a world of its own in which messages and daemons are lost (`tests.faults.run`); worlds are spread over
 processes. A seed that fails is told at once, with what was violated and the line that runs it again. The result does
 not depend on the number of processes, nor on their order: a seed's digest is its own.
 """
@@ -18,9 +18,9 @@ from concurrent.futures import ProcessPoolExecutor, as_completed
 from multiprocessing import get_context
 from typing import Final
 
-from roost.lab.fault_cells import world_of
 from roost.lab.progress_line import ProgressLine
-from roost.sim.fault_run import SeedOutcome, run_seed
+from tests.faults.cells import world_of
+from tests.faults.run import SeedOutcome, run_seed
 
 #: Seeds of one call at most.
 COUNT_MAX: Final = 1_000_000
@@ -61,7 +61,7 @@ def outcomes(seeds: Sequence[int], processes: int) -> Iterator[SeedOutcome]:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the program; the exit code: 1 if a seed failed, 2 for bad usage."""
-    parser = argparse.ArgumentParser(prog="python -m roost.lab.fault_runs", description=__doc__.partition("\n")[0])
+    parser = argparse.ArgumentParser(prog="python -m tests.faults", description=__doc__.partition("\n")[0])
     parser.add_argument("--seed", type=int, default=1, metavar="S", help="the first seed (1)")
     parser.add_argument("--count", type=int, default=1000, metavar="N", help="number of seeds (1000)")
     parser.add_argument(
@@ -112,7 +112,3 @@ def _summarise(seeds: range, failed: list[int], mishaps: int, transitions: Count
         print(f"FAILED: {len(failed):,} seeds: {listed}")
     else:
         print("no invariant was violated, and every world recovered")
-
-
-if __name__ == "__main__":
-    sys.exit(main())

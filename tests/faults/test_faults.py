@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from roost.sim.fault_run import main, run_seed
 from roost.sim.world import World
-from roost.sim.worlds import FAULTY_S, LAYOUTS, POLICIES, drawn
+from tests.faults.run import run_seed
+from tests.faults.worlds import FAULTY_S, LAYOUTS, POLICIES, drawn
 
 #: A sample of what `make sim` runs: every policy and every layout, and no two worlds of the same policy and layout.
 #: "suspendable" is not in it: its first world takes as long as all others together.
@@ -53,8 +53,3 @@ def test_a_queue_that_starts_again_tells_jobs_apart_by_what_matters_to_slots() -
 def test_what_polls_leave_out_changes_nothing_where_things_go_wrong(seed: int) -> None:
     plan = replace(drawn(seed).plan, days=(FAULTY_S + 1800) / 86_400)
     assert World(plan).run().digest == World(replace(plan, exhaustive=True)).run().digest
-
-
-def test_the_program_tells_what_came_of_a_seed(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["--seed", "4", "--count", "1"]) == 0
-    assert "seed 4: ok" in capsys.readouterr().out
