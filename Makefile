@@ -78,7 +78,7 @@ fuzz: $(VENV)/ready ## hostile input for a long time
 	ROOST_FUZZ_CASES=$(N) $(BIN)/python -m pytest -q tests/classad/test_hostile.py
 
 docs: $(VENV)/ready ## write the generated reference pages, man pages and completions anew
-	$(BIN)/python -m roost.cli.help.manual docs
+	$(BIN)/python -m website.manual.generate docs
 
 site: $(VENV)/ready ## build the documentation site in build/site, and check its links
 	$(BIN)/python website/build.py

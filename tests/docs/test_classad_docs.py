@@ -4,8 +4,9 @@ import re
 from pathlib import Path
 
 import pytest
+from website.manual import classad as docs
 
-from roost.classad import ParseError, docs, parse_expression
+from roost.classad import ParseError, parse_expression
 from roost.classad.forms import parse_ad
 from roost.classad.functions import FUNCTIONS
 

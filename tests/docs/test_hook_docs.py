@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import xml.etree.ElementTree as ET
 
+from website.manual.hooks import blocks, picture
+
 from roost.config.knobs import ALL
 from roost.model.starter import HookPoint
-from roost.node.hook_docs import blocks, picture
 from roost.node.hook_table import HOOKS, RunBy
 from roost.runtime.node.fetching import TIMEOUT_S
 from roost.starter.configured import TIMEOUT_S as STARTER_TIMEOUT_S

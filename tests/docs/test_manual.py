@@ -4,8 +4,8 @@ import shutil
 from pathlib import Path
 
 import pytest
+from website.manual import generate as manual
 
-from roost.cli.help import manual
 from roost.tables.pages import filled
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"

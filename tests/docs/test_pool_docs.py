@@ -8,9 +8,9 @@ import shlex
 from pathlib import Path
 
 import pytest
+from website.manual import pool_page
 
 from roost.cli.__main__ import COMMANDS, main
-from roost.cli.help import pool_page
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [

@@ -20,7 +20,7 @@ from tests.gridengine.scheduling.cells import cell
 
 SOURCE = Path(roost.__file__).parent
 #: What only reads, prints, checks and describes attributes gives them no effect.
-IDLE = ("gridengine/objects", "gridengine/lint", "gridengine/edits", "gridengine/docs.py",
+IDLE = ("gridengine/objects", "gridengine/lint", "gridengine/edits",
         "gridengine/without_effect.py", "gridengine/builtin.py", "cli/gridengine/qconf")  # fmt: skip
 #: Those whose names are put together where they are read.
 PUT_TOGETHER = {

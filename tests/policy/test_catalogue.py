@@ -7,12 +7,12 @@ from dataclasses import fields
 from pathlib import Path
 
 import pytest
+from website.manual import policy as docs
 
 from roost.classad import parse_expression
 from roost.classad.refs import mentioned_in
 from roost.config.knob import KnobType, Scope
 from roost.config.knobs import ALL, BY_NAME, find
-from roost.policy import docs
 from roost.policy.attributes import ATTRIBUTES, FAMILIES, attribute_of, attributes_named
 from roost.policy.catalogue import FAMILIES as POLICY_FAMILIES
 from roost.policy.catalogue import KNOB_POLICIES, POLICIES, USER_POLICIES, VARIANTS, policy_named

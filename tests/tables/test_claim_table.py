@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Final
 
 import pytest
+from website.manual.job_states import blocks
 
 import roost.schedd
 from roost.schedd.claims.claim_transitions import CLAIM_TRANSITIONS, ClaimOn, move_claim
 from roost.schedd.claims.held_claims import HeldClaim, Stage
-from roost.schedd.state_docs import blocks
 
 #: Stage and trigger to the stage after it; what is not there is an internal error.
 GRID: Final = {

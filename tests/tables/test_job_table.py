@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import Final
 
 import pytest
+from website.manual.job_states import blocks
 
 import roost.schedd
 from roost.classad import ClassAd
 from roost.schedd.jobs.book import Book, Cluster, Job
 from roost.schedd.jobs.job_transitions import TRANSITIONS, On
 from roost.schedd.jobs.placing import place_some
-from roost.schedd.state_docs import blocks
 from roost.schedd.status import ON_MACHINE, JobStatus
 from roost.schedd.work import Work
 from tests.schedd.kit import source

@@ -1,6 +1,6 @@
 """The man pages of `roost` and of each of its commands, made from the parsers.
 
-`roost.cli.help.manual` writes them into `share/man/man1`, and the package installs them from there.
+`make docs` writes them into `share/man/man1`, and the package installs them from there.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""``python -m roost.cli.help.manual DOCS``: write what of the manual is generated: whole pages, and blocks of pages.
+"""``python -m website.manual.generate DOCS``: write what of the manual is generated: whole pages, and blocks of pages.
 
-Each room makes its own pages, as a dict from path to text, and blocks, as a dict from path to name to lines; a test
+Each module makes its own pages, as a dict from path to text, and blocks, as a dict from path to name to lines; a test
 holds the committed pages against them. Man pages and the scripts that complete commands in shells go into `share` next
 to DOCS: the package installs them from there.
 """
@@ -11,28 +11,33 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
-from roost.classad import docs as classad
+from website.manual import (
+    classad,
+    config,
+    gridengine,
+    hooks,
+    job_states,
+    man_pages,
+    policy,
+    pool_page,
+    startd,
+    starter,
+    wire,
+)
+
 from roost.cli.condor import page as condor
 from roost.cli.gridengine import page as gridengine_commands
-from roost.cli.help import completion, glossary, man_pages, pool_page
-from roost.config import docs as config
+from roost.cli.help import completion, glossary
 from roost.dag import docs as dag
-from roost.gridengine import docs as gridengine
-from roost.node import hook_docs as hooks
-from roost.policy import docs as policy
 from roost.policy.lint import pages as lint
-from roost.schedd import state_docs as states
 from roost.schedd.submit import docs as submit
-from roost.startd import docs as startd
-from roost.starter import docs as starter
 from roost.tables.pages import filled
-from roost.wire import docs as wire
 
 
 def pages(docs: Path) -> dict[str, str]:
     """Path below `docs` to text. Raises ValueError for a page that lacks a block, OSError for a missing one."""
     made: dict[str, dict[str, Iterable[str]]] = {}
-    for room in (dag, hooks, pool_page, startd, starter, states):
+    for room in (dag, hooks, job_states, pool_page, startd, starter):
         made |= room.blocks()
     return {
         **classad.pages(),
@@ -63,7 +68,7 @@ def installed() -> dict[str, str]:
 def main(arguments: list[str]) -> int:
     """Write the pages below the directory given, and what is installed next to it."""
     if len(arguments) != 1:
-        print("usage: python -m roost.cli.help.manual DOCS", file=sys.stderr)
+        print("usage: python -m website.manual.generate DOCS", file=sys.stderr)
         return 2
     docs = Path(arguments[0]).resolve()
     for directory, texts in ((docs, pages(docs)), (docs.parent / "share", installed())):
