@@ -145,10 +145,15 @@ def test_bulk_jobs_have_numbers_and_placeholders(home: Path) -> None:
 def test_control_follows_the_state_of_a_job(home: Path) -> None:
     job = run("sleep 60")
     state(job, "running")
-    # It goes on running, and would be on hold if it had to wait again.
-    S.control(job, "hold")
-    assert S.jobStatus(job) == "running"
+    # It goes on running, and is on hold as soon as it has to wait again: so says the library of Grid Engine 8.1.9.
     S.control(job, "release")
+    for action in ("hold", "hold", "suspend"):
+        S.control(job, action)
+        assert S.jobStatus(job) == "user_on_hold"
+    S.control(job, "release")
+    state(job, "user_suspended")
+    S.control(job, "resume")
+    state(job, "running")
     with pytest.raises(drmaa.ResumeInconsistentStateException):
         S.control(job, "resume")
     S.control(job, "suspend")
@@ -390,7 +395,7 @@ def test_limits_deadlines_and_control_in_an_ordinary_pool(plain: Path) -> None:
     job = run("sleep 60")
     state(job, "running")
     S.control(job, "hold")
-    assert S.jobStatus(job) == "running"
+    assert S.jobStatus(job) == "user_on_hold"
     S.control(job, "release")
     S.control(job, "suspend")
     state(job, "user_suspended")

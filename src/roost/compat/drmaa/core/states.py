@@ -48,7 +48,7 @@ class Known:
 
 
 def state_of(row: Mapping[str, Any], known: Known) -> State:
-    """The state of a job that is in the queue."""
+    """The state of a job that is in the queue; one that runs and would wait on hold is on hold, as in Grid Engine."""
     later = known.waits or float(row.get(NOT_BEFORE) or 0) > known.now
     match row.get("JobStatus"):
         case JobStatus.IDLE:
@@ -58,10 +58,9 @@ def state_of(row: Mapping[str, Any], known: Known) -> State:
             if not holds:
                 # It is in error state.
                 return State.FAILED if known.has_cell else State.SYSTEM_ON_HOLD
-            by_system = later or bool(set(holds) - {"u"})
-            if "u" not in holds:
-                return State.SYSTEM_ON_HOLD
-            return State.USER_SYSTEM_ON_HOLD if by_system else State.USER_ON_HOLD
+            return _on_hold(holds, later=later)
+        case JobStatus.RUNNING | JobStatus.TRANSFERRING_OUTPUT | JobStatus.SUSPENDED if held_by(row):
+            return _on_hold(held_by(row), later=False)
         case JobStatus.RUNNING | JobStatus.TRANSFERRING_OUTPUT:
             return State.RUNNING
         case JobStatus.SUSPENDED:
@@ -73,3 +72,9 @@ def state_of(row: Mapping[str, Any], known: Known) -> State:
         case JobStatus.COMPLETED:
             return State.DONE
     return State.UNDETERMINED
+
+
+def _on_hold(holds: str, *, later: bool) -> State:
+    if "u" not in holds:
+        return State.SYSTEM_ON_HOLD
+    return State.USER_SYSTEM_ON_HOLD if later or set(holds) - {"u"} else State.USER_ON_HOLD
