@@ -154,8 +154,32 @@ def test_a_job_ends_with_the_command_that_works_with_it(pool: Pool, tmp_path: Pa
     assert process.returncode == (-number if number == signal.SIGKILL else 128 + number)
     eventually(lambda: not Path(f"/proc/{pid}").exists(), "the job is gone", 30)
     eventually(lambda: not pool.jobs(), "the queue is empty", 30)
-    # A session that its watcher could not leave any more is given up when its lease is over.
-    eventually(lambda: not list((pool.home / "run" / "sessions").glob("*")), "nothing is kept", 90)
+    eventually(lambda: not list((pool.home / "run" / "sessions").glob("*")), "nothing is kept", 20)
+
+
+#: `qrsh` that never learns where its job runs.
+SLOW = (
+    "import sys, time, roost.cli.gridengine.interactive as i; i.wait_for_machine = lambda *_: time.sleep(1000);"
+    "from roost.cli.gridengine.entry import main; sys.exit(main('qrsh', sys.argv[1:]))"
+)
+
+
+@pytest.mark.parametrize("runs", [False, True])
+def test_a_command_that_is_killed_before_it_knows_the_machine_leaves_no_session(
+    pool: Pool, tmp_path: Path, runs: bool
+) -> None:
+    mark = tmp_path / "mark"
+    text = f"echo $$ > {mark}; exec sleep 300"
+    process = subprocess.Popen([sys.executable, "-c", SLOW, text], env=environment(pool), cwd=pool.work)
+    if runs:
+        eventually(lambda: mark.exists() and mark.read_text().strip(), "the job runs")
+    else:
+        children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
+        eventually(lambda: children.read_text().strip(), "there is a process that watches over the command")
+    process.kill()
+    process.wait(20)
+    eventually(lambda: not pool.jobs(), "the queue is empty", 30)
+    eventually(lambda: not list((pool.home / "run" / "sessions").glob("*")), "nothing is kept", 20)
 
 
 def test_a_stopped_command_loses_no_job_and_a_deleted_job_ends_its_command(pool: Pool, tmp_path: Path) -> None:

@@ -84,7 +84,7 @@ def interact(wish: Wish) -> int:
 
 def _run(pool: Pool, wish: Wish, session: str, taken: queue.Submitted) -> int:
     number = str(taken.cluster)
-    keeper = Keeper(number)
+    keeper = Keeper(number, "" if wish.interaction is Interaction.WINDOW else session)
     try:
         for warning in taken.warnings:
             sys.stderr.write(f"{wish.called}: warning: {warning}\n")

@@ -11,11 +11,12 @@ import os
 import select
 import signal
 import sys
+import time
 from collections.abc import Iterator
 from types import FrameType
 from typing import Final, NoReturn
 
-from roost.cli.pool import connected
+from roost.cli.pool import Pool, Refused, connected
 from roost.cli.terminal import CommandError
 from roost.runtime.home import Home
 from roost.wire.requests import machine, queue
@@ -24,6 +25,10 @@ from roost.wire.requests import machine, queue
 _KEEP_S: Final = 10.0
 #: Signals that end the command, and its job with it.
 _ENDING: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
+#: How long a removed job may take to be gone, s, until its session is left alone for the machine to give up.
+_LEAVE_S: Final = 30.0
+_PAUSE_S: Final = 0.2
+_HOSTS: Final = ("RemoteHost", "LastRemoteHost")
 _GONE: Final = "the command that works with it is gone"
 
 
@@ -51,8 +56,11 @@ def signals_end() -> Iterator[None]:
 class Keeper:
     """A process that ends a job, or a shell beside one, when this one is gone."""
 
-    def __init__(self, number: str, *, removes: bool = True) -> None:
-        """`removes`: the job, when this process is gone; else only the program that it is connected to ends."""
+    def __init__(self, number: str, session: str = "", *, removes: bool = True) -> None:
+        """`removes`: the job, when this process is gone; else only the program that it is connected to ends.
+
+        `session` is that of a job that has one, for this process may be gone before it knows the job's machine.
+        """
         reader, self._writer = os.pipe()
         sys.stdout.flush()
         sys.stderr.flush()
@@ -60,7 +68,7 @@ class Keeper:
         if self._pid == 0:
             try:
                 os.close(self._writer)
-                _keep(number, reader, removes=removes)
+                _keep(number, session, reader, removes=removes)
             finally:
                 os._exit(0)
         os.close(reader)
@@ -84,7 +92,7 @@ class Keeper:
             os.write(self._writer, line.encode())
 
 
-def _keep(number: str, reader: int, *, removes: bool) -> None:
+def _keep(number: str, session: str, reader: int, *, removes: bool) -> None:
     """The keeper's life."""
     os.setsid()
     null = os.open(os.devnull, os.O_RDWR)
@@ -111,3 +119,21 @@ def _keep(number: str, reader: int, *, removes: bool) -> None:
             pool.ask(queue.Act(action="remove", jobs=(number,), reason=_GONE))
         if place:
             pool.ask(machine.LeaveStreams(session=place[0]), machine=place[1])
+        elif session and removes:
+            _leave(pool, number, session)
+
+
+def _leave(pool: Pool, number: str, session: str) -> None:
+    """Leave the session of a job that was removed, on whichever machine it was or is about to start."""
+    until = time.monotonic() + _LEAVE_S
+    while True:
+        rows = pool.ask(queue.Query(jobs=(number,), projection=("ClusterId", "RemoteHost")))
+        found = rows or pool.ask(queue.History(jobs=(number,), projection=("ClusterId", "LastRemoteHost")))
+        for host in {str(row.get(name) or "").rpartition("@")[2] for row in found for name in _HOSTS}:
+            with contextlib.suppress(Refused):
+                if host:
+                    pool.ask(machine.LeaveStreams(session=session), machine=host)
+                    return
+        if not rows or time.monotonic() >= until:
+            return
+        time.sleep(_PAUSE_S)
