@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import signal
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -227,3 +228,36 @@ def test_programs_of_the_environment_before_and_after_the_job(start: Start, tmp_
     assert (tmp_path / "ran").exists()
     pool("rm", str(job))
     eventually(lambda: claimed(pool) == 0, "all slots of the machine are free again")
+
+
+def test_a_job_keeps_what_it_has_of_the_cell_while_its_machine_is_silent(
+    servers: Servers, start: Start, tmp_path: Path
+) -> None:
+    """As in Grid Engine 8.1.9: a machine that nobody hears of may run its jobs on, so their licences are in use."""
+    from tests.cli.gridengine.kit import Desk
+
+    bus = servers.settings("silent") + "CLASSAD_LIFETIME = 4\nUPDATE_INTERVAL = 1\n"
+    pool = start(bus, cpus=2)
+    second = start(f"{bus}DAEMON_LIST = MASTER STARTD\n", name="second", cpus=2, host="second")
+    cell(pool, tmp_path / "cell", hosts=("second",), complexes="lic lic INT <= YES YES 0 0", glob="lic=8")
+    eventually(lambda: '"second"' in pool("status", "--json"), "two machines")
+    first = pool.submit("cell_queues = all.q@second\ncell_resources = lic=6", "sleep 1000")
+    pool.seen(f"{first}.0", JobStatus=2)
+    eventually(lambda: claimed(pool) == 1, "the machine has said that it has the job")
+    daemon = second.pid("node")
+    os.kill(daemon, signal.SIGSTOP)
+    try:
+        eventually(lambda: '"second"' not in pool("status", "--json"), "the machine is forgotten", 30)
+        job = pool.submit("cell_resources = lic=5", "true")
+        words = "(-l lic=5) cannot run globally because it offers only gc:lic=2.000000"
+        eventually(lambda: words in str(explained(pool, f"{job}.0")), lambda: str(explained(pool, f"{job}.0")))
+        # The queue says so again and again: longer than the lifetime of what it said.
+        again = time.monotonic() + 6
+        while time.monotonic() < again:
+            assert pool.job(f"{job}.0")["JobStatus"] == 1
+            time.sleep(0.5)
+        assert pool.job(f"{first}.0")["JobStatus"] == 2
+        Desk(pool)("qdel", "-f", str(first))
+        pool.wait(job)
+    finally:
+        os.kill(daemon, signal.SIGCONT)

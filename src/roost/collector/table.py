@@ -167,9 +167,13 @@ class AdTable:
             if name not in kept:
                 self.remove(kind, name)
 
+    def aged(self, now: float) -> dict[tuple[str, str], Kept]:
+        """What has not been heard of within its lifetime."""
+        return {key: each for key, each in self._kept.items() if now - each.heard_at > each.lifetime_s}
+
     def expire(self, now: float) -> list[str]:
         """Forget what has not been heard of; the names of it."""
-        gone = [key for key, each in self._kept.items() if now - each.heard_at > each.lifetime_s]
+        gone = list(self.aged(now))
         for kind, name in gone:
             self.remove(kind, name)
         self.counts.expired += len(gone)

@@ -12,7 +12,7 @@ import logging
 import math
 import time
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
 from roost.base import records
 from roost.base.records import replace
@@ -20,7 +20,7 @@ from roost.base.structs import replaced
 from roost.classad import ClassAd
 from roost.collector.table import SLOT
 from roost.config import Config
-from roost.model.cell_requests import LOAD_SENSORS, SUSPENDERS
+from roost.model.cell_requests import LOAD_SENSORS, SUSPENDERS, TASK
 from roost.model.cell_reservations import AdvanceReservation, digest_names
 from roost.model.cell_usage import Owner, Used
 from roost.model.digests import given_state, states_digest
@@ -61,9 +61,9 @@ from roost.wire.structs import read
 from roost.wire.verbs import ask_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine
+    from collections.abc import Callable, Coroutine, Iterable
 
-    from roost.collector.table import AdTable
+    from roost.collector.table import AdTable, Kept
     from roost.gridengine.cell import Cell
     from roost.gridengine.pool.active_cell import ActiveCell
     from roost.gridengine.pool.suspensions import Suspensions
@@ -91,6 +91,17 @@ _LOOK_S: Final = 0.02
 _PROVISIONAL: Final = -1
 #: Shortest time between two questions for what users have used, s.
 USAGE_GAP_S: Final = 1.0
+
+
+class _Held(NamedTuple):
+    """What a job has of a machine that is not heard of."""
+
+    #: The queue that said so; "" for what the machine had said.
+    queue: str
+    node: str
+    task: ClassAd
+    #: When that was said, epoch s.
+    at: float
 
 
 class CellDaemon(Protocol):
@@ -136,8 +147,8 @@ class PoolCell:
         self._fetching = False
         #: Queues that have not said yet what their jobs have of the cell.
         self._unasked: set[str] = set()
-        #: What they said of machines that have not been heard of: machine, task, and when it was said.
-        self._held: list[tuple[str, ClassAd, float]] = []
+        #: What jobs have of machines that have not been heard of.
+        self._held: list[_Held] = []
         self._suspensions: Suspensions | None = None
         #: One reservation is made after the other.
         self._reserving = asyncio.Lock()
@@ -352,8 +363,11 @@ class PoolCell:
             self._configure(self._daemon.table.ad(name))
         self._daemon.ask_for_cycle(Urgency.URGENT)
 
-    async def _ask_tasks(self, queue: str) -> None:
-        """Ask a queue what its jobs have: what an earlier central manager gave away must not be given again."""
+    async def _ask_tasks(self, queue: str, *, again: bool = False) -> None:
+        """Ask a queue what its jobs have: what an earlier central manager gave away must not be given again.
+
+        `again`: only of machines that are away; without an answer what is known of them stays.
+        """
         bus, now = self._daemon.bus, self._daemon.clock.now()
         try:
             answer = await bus.ask(bus.subjects.ask_schedd(queue, self._daemon.context.name), ask_of(CellTasks()))
@@ -361,18 +375,42 @@ class PoolCell:
             found = [(row, ad_from(row.task, "cell-tasks.task")) for row in rows]
         except (BusError, WireError, ValueError) as error:
             _log.warning("%s does not say what its jobs have of the cell: %s; only machines' words count", queue, error)
+            if again:
+                return
             found = []
         self._unasked.discard(queue)
+        if again:
+            found = [(row, task) for row, task in found if not row.asked]
         self._daemon.deciding.change(lambda: self._take(queue, found, now))
 
+    async def unheard(self, expired: Iterable[Kept]) -> None:
+        """Ads of slots have expired: what their jobs have stays theirs, as in Grid Engine, until their queue says no.
+
+        Called again and again, for jobs end while their machine is away, by `qdel -f` or `reschedule_unknown`.
+        """
+        if not self.governs:
+            return
+        now = self._daemon.clock.now()
+        for each in expired:
+            task = each.ad.get(TASK)
+            if isinstance(task, ClassAd):
+                self._held.append(_Held("", each.sender, task, now))
+        if self._held:
+            known = len(self._held)
+            for queue in sorted(self._kept):
+                await self._ask_tasks(queue, again=True)
+            if len(self._held) < known:
+                self._daemon.ask_for_cycle(Urgency.CHANGED)
+
     def _take(self, queue: str, found: list[tuple[HeldTask, ClassAd]], now: float) -> None:
+        self._held = [each for each in self._held if each.queue not in ("", queue)]
         for row, task in found:
             if row.asked:
                 known = self._daemon.table.claims.get(row.slot)
                 if known in (None, row.claim_id):
                     self._daemon.bookings.held(queue, row.slot, row.claim_id, task, now)
             else:
-                self._held.append((row.node, task, now))
+                self._held.append(_Held(queue, row.node, task, now))
 
     async def _fetch_from(self, queue: str) -> None:
         found = self._found
@@ -615,8 +653,8 @@ class PoolCell:
         if not self._held:
             return snapshot
         machines, oldest = set(snapshot.nodes.values()), snapshot.now - self._daemon.table.lifetime_s
-        self._held = [each for each in self._held if each[0] not in machines and each[2] >= oldest]
-        pledges = [Pledge(submitter="", weight=0.0, task=task) for _, task, _ in self._held]
+        self._held = [each for each in self._held if each.node not in machines and each.at >= oldest]
+        pledges = [Pledge(submitter="", weight=0.0, task=each.task) for each in self._held]
         return replace(snapshot, pledges=(*snapshot.pledges, *pledges))
 
 

@@ -188,10 +188,13 @@ class CentralDaemon:
 
     async def _expire(self) -> None:
         while True:
-            await asyncio.sleep(_EXPIRE_S)
+            await asyncio.sleep(min(_EXPIRE_S, self.table.lifetime_s / 4))
             await self.deciding.over()
-            for name in self.table.expire(self.clock.now()):
+            now = self.clock.now()
+            expired = list(self.table.aged(now).values())
+            for name in self.table.expire(now):
                 _log.info("%s was not published again within its lifetime: forgotten", name)
+            await self.cell.unheard(expired)
             await self._repeat_significant()
 
     # -- ads -----------------------------------------------------------------------------------------

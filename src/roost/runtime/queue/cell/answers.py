@@ -370,7 +370,11 @@ class CellAnswers:
         """What jobs have of the cell."""
         queue, found = self._daemon.queue, []
         for claim in queue.claim_table.claims.values():
-            job = None if claim.job is None else queue.book.find(claim.job)
+            name = claim.job if claim.gang is None else claim.gang.job
+            job = None if name is None else queue.book.find(name)
+            if job is None and claim.stage is not Stage.ASKED:
+                # It was deleted without waiting for its machine.
+                continue
             task = claim.task
             if task is None and job is not None and claim.run:
                 kept = job.ad.get(TASK)
