@@ -13,6 +13,7 @@ from roost.classad import ParseError, parse_expression
 from roost.config import MemoryHost
 from roost.explain.job import explain_job
 from roost.explain.slot import explain_slot
+from roost.explain.timeline import Stay, stays
 from roost.runtime.asking.job import job_question
 from roost.runtime.asking.output import OutputReader
 from roost.runtime.asking.slot import slot_question
@@ -25,6 +26,8 @@ from roost.wire.structs import Between, Matching, OneOf, Struct
 ROWS_MAX: Final = 1_000
 #: Characters of a text that is linted, or of a description that is submitted.
 TEXT_MAX: Final = 1_000_000
+#: Transitions of which a timeline is made.
+_TIMELINE_MAX: Final = 5_000
 
 Limit = Annotated[int, Between(1, ROWS_MAX)]
 Text = Annotated[str, Matching(rf"(?s:.{{0,{TEXT_MAX}}})", f"a text of at most {TEXT_MAX} characters")]
@@ -162,6 +165,29 @@ class Last(Struct):
 def slot_story(call: Call) -> list[dict[str, Any]]:
     """What happened to a slot or a machine, the oldest first."""
     return [each.data() for each in slot_happenings(call.pool, call.path["name"], call.query.limit)]
+
+
+class Span(Struct):
+    """How far back."""
+
+    hours: Annotated[int, Between(1, 24 * 31)] = 24
+
+
+class Timeline(Struct):
+    """The states of a slot over time; `since` and `now` are epoch s."""
+
+    since: float
+    now: float
+    stays: list[Stay]
+
+
+def slot_timeline(call: Call) -> Timeline:
+    """In which states a slot was."""
+    name, now = call.path["name"], call.server.now()
+    since = now - call.query.hours * 3600
+    host = name.rpartition("@")[2]
+    records = call.pool.ask(machine.Story(slot=name, limit=_TIMELINE_MAX), machine=host)
+    return Timeline(since=since, now=now, stays=stays(records, name, since, now))
 
 
 def drain(call: Call) -> machine.Draining:
@@ -386,6 +412,10 @@ ROWS: Final = (
     Row("GET", "/slots", WebRole.READER, "slots by name", slots, query=SlotsQuery, reply=Page),
     Row("GET", "/slots/{name}", WebRole.READER, "the ad of a slot", slot),
     Row("GET", "/slots/{name}/explanation", WebRole.READER, "why a slot is in its state", slot_explained, query=ForJob),
+    Row(
+        "GET", "/slots/{name}/timeline", WebRole.READER, "the states of a slot over time", slot_timeline, query=Span,
+        reply=Timeline,
+    ),
     Row("GET", "/slots/{name}/story", WebRole.READER, "what happened to a slot", slot_story, query=Last),
     Row(
         "POST", "/machines/{name}/drain", WebRole.OPERATOR, "drain a machine", drain, body=machine.Drain,

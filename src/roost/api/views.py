@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import time
 from base64 import b64decode
 from collections import Counter
@@ -13,6 +14,7 @@ from roost.api.calls import Site
 from roost.api.feed import SlotNow
 from roost.api.people import Person
 from roost.api.problems import Problem
+from roost.model.command_line import CommandLineError, split_old, split_raw
 from roost.schedd.status import JobStatus
 
 if TYPE_CHECKING:
@@ -247,8 +249,41 @@ def slot(asker: Asker, request: Request) -> View:
         "name": explanation["slot"] or name,
         "explanation": explanation,
         "story": story,
+        "timeline": _timeline(asker, request, explanation["slot"] or name),
         "may_operate": asker.person.role.word in ("operator", "administrator"),
     }
+
+
+#: Hours that a timeline may show, and how far its marks are from each other, s.
+HOURS: Final = {1: 600, 6: 3600, 24: 14_400, 168: 86_400}
+#: Width of a timeline, %.
+_WIDE: Final = 100
+
+
+def _timeline(asker: Asker, request: Request, name: str) -> dict[str, Any] | None:
+    """The states of a slot over time as a picture: bars, marks, and the time in each state."""
+    given = request.query_params.get("hours", "24")
+    hours = int(given) if given in map(str, HOURS) else 24
+    try:
+        found = asker.reply("/slots/{name}/timeline", {"hours": str(hours)}, name=name)
+    except Problem:
+        return None
+    since, now = found["since"], found["now"]
+    scale = _WIDE / (now - since)
+    bars, spent = [], Counter[str]()
+    for stay in found["stays"]:
+        what = f"{stay['state']}/{stay['activity']}" + (f", job {stay['job']}" if stay.get("job") else "")
+        spent[stay["state"]] += stay["end"] - stay["begin"]
+        text = f"{what}: {clock(stay['begin'])} to {clock(stay['end'])} UTC, {duration(stay['end'] - stay['begin'])}"
+        at, wide = (stay["begin"] - since) * scale, (stay["end"] - stay["begin"]) * scale
+        bars.append((at, max(wide, 0.05), look_of(stay["state"], stay["activity"]), text, stay.get("job", "")))
+    step = HOURS[hours]
+    first = (int(since) // step + 1) * step
+    form = "%m-%d" if step >= 86_400 else "%H:%M"
+    marks = [((at - since) * scale, time.strftime(form, time.gmtime(at))) for at in range(first, int(now), step)]
+    total = sum(spent.values())
+    shares = [(state, look_of(state, ""), seconds / total) for state, seconds in spent.most_common() if total]
+    return {"hours": hours, "choices": list(HOURS), "bars": bars, "marks": marks, "shares": shares}
 
 
 # -- users, decisions, policy --------------------------------------------------------------------------------------
@@ -378,6 +413,15 @@ def without(values: dict[str, Any], names: str) -> dict[str, Any]:
     return {name: value for name, value in values.items() if name not in names.split()}
 
 
+def command(ad: Ad) -> str:
+    """A job's program and arguments as one would type them."""
+    try:
+        words = split_raw(ad["Arguments"]) if isinstance(ad["Arguments"], str) else split_old(str(ad["Args"] or ""))
+    except CommandLineError:
+        words = (str(ad["Arguments"]),)
+    return shlex.join((str(ad["Cmd"] or ""), *words))
+
+
 FILTERS: Final[dict[str, Callable[..., Any]]] = {
     "marked": marked,
     "without": without,
@@ -386,6 +430,7 @@ FILTERS: Final[dict[str, Callable[..., Any]]] = {
     "ago": ago,
     "duration": duration,
     "clock": clock,
+    "command": command,
     "plain": plain,
     "segment": lambda text: quote(str(text), safe=""),
     "status": lambda number: _STATUS.get(int(number), "?") if isinstance(number, int) else "?",
