@@ -137,10 +137,10 @@ def write_description(files: tuple[str, ...], options: SubmitOptions) -> Path:
 
 def _submission(path: Path, home: Home) -> Submission:
     from roost.cli.submit import pool_config, read_description
+    from roost.runtime.queue.descriptions import submit_context
 
     contact = contact_of(home)
-    domain = str(contact.get("uid_domain", ""))
-    found = read_description(str(path), config=pool_config(home, contact), uid_domain=domain)
+    found = read_description(str(path), submit_context(pool_config(home, contact), contact))
     if found.errors:
         from roost.config.not_text import joined
 

@@ -7,7 +7,6 @@ from typing import Any, Final
 
 from roost.cli.ended import ENDED_BADLY
 from roost.cli.pool import Pool, add_pool_options, counted, print_json, with_pool
-from roost.cli.submit import submission_of
 from roost.cli.terminal import CommandError, Exit, complain, say
 from roost.model.cell_requests import NAME
 from roost.schedd.status import JobStatus
@@ -84,6 +83,8 @@ def _nothing(there: list[dict[str, Any]], args: argparse.Namespace) -> str:
 
 def _submitted(pool: Pool, rows: list[dict[str, Any]], memory_mb: int | None) -> int:
     """Submit copies of jobs; the number of their cluster. Raises CommandError."""
+    from roost.runtime.queue.descriptions import submit_context
+    from roost.schedd.submit import read_submission
     from roost.schedd.submit.again import plan_of_ads
 
     for row in rows:
@@ -100,7 +101,7 @@ def _submitted(pool: Pool, rows: list[dict[str, Any]], memory_mb: int | None) ->
         for ad in ads:
             ad["RequestMemory"] = memory_mb
     text = "executable = /bin/true\ntransfer_executable = false\n" + "queue\n" * len(rows)
-    template = submission_of(text, "<template>", config=None, uid_domain="", look_at_files=False)
+    template = read_submission(text, "<template>", submit_context(None, {}, look_at_files=False))
     (plan,) = template.clusters
     (taken,) = pool.ask(queue.Submit(clusters=(plan_of_ads(plan, ads).to_data(),)))
     for warning in taken.warnings:

@@ -14,10 +14,11 @@ from typing import Any, Final
 
 from roost.cli.live.keeper import Ended, Keeper, signals_end
 from roost.cli.pool import Pool, add_pool_options, with_pool
-from roost.cli.submit import pool_config, submission_of
+from roost.cli.submit import pool_config
 from roost.cli.terminal import CommandError, Exit, complain
 from roost.runtime.asking.output import OutputReader
 from roost.runtime.home import Home, HomeError
+from roost.runtime.queue import descriptions
 from roost.schedd.status import JobStatus
 from roost.wire.requests import queue
 
@@ -53,6 +54,8 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 def run(args: argparse.Namespace) -> int:
     """Run ``run``."""
+    from roost.schedd.submit import read_submission
+
     words = args.words[1:] if args.words[:1] == ["--"] else args.words
     if not words:
         raise CommandError("run needs a command\n    hint: `roost run -- hostname` runs hostname on some machine")
@@ -62,13 +65,9 @@ def run(args: argparse.Namespace) -> int:
     except HomeError as error:
         raise CommandError(str(error)) from None
     with tempfile.TemporaryDirectory(prefix="roost-run-") as directory:
-        submission = submission_of(
-            _description(args, words, Path(directory)),
-            "<the command>",
-            config=pool_config(home, contact),
-            uid_domain=str(contact.get("uid_domain", "")),
-            append=tuple(args.append),
-        )
+        context = descriptions.submit_context(pool_config(home, contact), contact)
+        text = _description(args, words, Path(directory))
+        submission = read_submission(text, "<the command>", context, append=tuple(args.append))
         for finding in submission.findings:
             complain(str(finding))
         if submission.errors:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import time
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -11,7 +10,6 @@ from typing import TYPE_CHECKING, Any, Final
 from roost.cli.pool import add_pool_options, arguments, counted, print_json, table, with_pool
 from roost.cli.terminal import CommandError, Exit, complain, say, width
 from roost.runtime.home import Home, HomeError
-from roost.runtime.identity import user_name
 from roost.runtime.queue import descriptions
 from roost.wire.requests import queue
 from roost.wire.structs import data_of
@@ -21,7 +19,7 @@ if TYPE_CHECKING:
 
     from roost.classad import ClassAd
     from roost.config import Config
-    from roost.schedd.submit import Submission
+    from roost.schedd.submit import Submission, SubmitContext
 
 #: Jobs that a dry run shows in its table.
 _TABLE_ROWS_MAX: Final = 50
@@ -162,8 +160,7 @@ def _read(args: argparse.Namespace) -> Submission:
         contact = {}
     return read_description(
         args.file,
-        config=pool_config(home, contact),
-        uid_domain=str(contact.get("uid_domain", "")),
+        descriptions.submit_context(pool_config(home, contact), contact),
         arguments=tuple(args.assignment),
         append=tuple(args.append),
         queue=args.queue,
@@ -183,56 +180,18 @@ def _description_text(file: str) -> str:
 
 def read_description(
     file: str,
+    context: SubmitContext,
     *,
-    config: Config | None,
-    uid_domain: str,
     arguments: tuple[str, ...] = (),
     append: tuple[str, ...] = (),
     queue: str | None = None,
-    look_at_files: bool = True,
-    spooled: bool = False,
 ) -> Submission:
     """Read a submit description from a file, or ``-`` for standard input. Raises CommandError."""
+    from roost.schedd.submit import read_submission
+
     try:
         text = _description_text(file)
     except OSError as error:
         raise CommandError(f"{file}: {error.strerror}") from None
-    return submission_of(
-        text,
-        "<stdin>" if file == "-" else file,
-        config=config,
-        uid_domain=uid_domain,
-        arguments=arguments,
-        append=append,
-        queue=queue,
-        look_at_files=look_at_files,
-        spooled=spooled,
-    )
-
-
-def submission_of(
-    text: str,
-    name: str,
-    *,
-    config: Config | None,
-    uid_domain: str,
-    arguments: tuple[str, ...] = (),
-    append: tuple[str, ...] = (),
-    queue: str | None = None,
-    look_at_files: bool = True,
-    spooled: bool = False,
-) -> Submission:
-    """Read the text of a submit description that is called `name` in messages."""
-    from roost.runtime.queue.submit_host import SystemSubmitHost
-    from roost.schedd.submit import SubmitContext, read_submission
-
-    context = SubmitContext(
-        host=SystemSubmitHost(),
-        now=time.time(),
-        owner=user_name(),
-        uid_domain=uid_domain,
-        config=config,
-        look_at_files=look_at_files,
-        spooled=spooled,
-    )
+    name = "<stdin>" if file == "-" else file
     return read_submission(text, name, context, arguments=arguments, append=append, queue=queue)

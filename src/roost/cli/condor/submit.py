@@ -157,6 +157,7 @@ def _interact(order: Order, job: str) -> int:
 
 def _read(order: Order) -> Submission:
     from roost.cli.submit import pool_config, read_description
+    from roost.runtime.queue.descriptions import submit_context
 
     home = Home.find(None)
     try:
@@ -171,13 +172,15 @@ def _read(order: Order) -> Submission:
     try:
         return read_description(
             file,
-            config=pool_config(home, contact),
-            uid_domain=str(contact.get("uid_domain", "")),
+            submit_context(
+                pool_config(home, contact),
+                contact,
+                look_at_files="disable" not in order.flags,
+                spooled="spool" in order.flags,
+            ),
             arguments=tuple(order.assignments),
             append=tuple(order.append),
             queue=order.queue,
-            look_at_files="disable" not in order.flags,
-            spooled="spool" in order.flags,
         )
     except CommandError as error:
         raise ToolError(f"\nERROR: Failed to open command file: {error}") from None

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import os
+import time
+from collections.abc import Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from roost.runtime.home import HomeError
+from roost.runtime.identity import user_name
 
 if TYPE_CHECKING:
     from roost.config import Config
     from roost.runtime.home import Home
+    from roost.schedd.submit import SubmitContext
 
 
 def pool_config(home: Home, contact: dict[str, Any]) -> Config | None:
@@ -19,6 +23,24 @@ def pool_config(home: Home, contact: dict[str, Any]) -> Config | None:
     if roots is None and not home.config_file.exists():
         return None
     return home.config(None if roots is None else tuple(roots), "SUBMIT")
+
+
+def submit_context(
+    config: Config | None, contact: Mapping[str, Any], *, look_at_files: bool = True, spooled: bool = False
+) -> SubmitContext:
+    """Where a description is read that this user submits now; `contact` of no pool is empty."""
+    from roost.runtime.queue.submit_host import SystemSubmitHost
+    from roost.schedd.submit import SubmitContext
+
+    return SubmitContext(
+        host=SystemSubmitHost(),
+        now=time.time(),
+        owner=user_name(),
+        uid_domain=str(contact.get("uid_domain", "")),
+        config=config,
+        look_at_files=look_at_files,
+        spooled=spooled,
+    )
 
 
 def config_for_tools(home: Home, subsystem: str) -> Config | None:
