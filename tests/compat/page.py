@@ -90,7 +90,7 @@ _POOL: Final = (
         "no program that was tried needs them",
     ),
     (
-        "`Schedd.query` refuses `IncludeJobsetAds` and `IncludeClusterAd`; `jobset` in a description is warned about",
+        "`Schedd.query` refuses `IncludeJobsetAds` and `IncludeClusterAd`; `jobset` in a description is refused",
         "the queue keeps no job sets; JobBatchName says which jobs belong together",
     ),
     (

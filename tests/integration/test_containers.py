@@ -41,7 +41,7 @@ def pool(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pool]:
     runtime.write_text(RUNTIME)
     runtime.chmod(runtime.stat().st_mode | stat.S_IXUSR | stat.S_IXGRP | stat.S_IXOTH)
     os.chmod(place, 0o755)  # noqa: PTH101
-    with running(place, f"SINGULARITY = {runtime}\n", cpus=2) as found:
+    with running(place, f"SINGULARITY = {runtime}\nDOCKER = /nonexistent/docker\n", cpus=2) as found:
         yield found
 
 
@@ -98,7 +98,7 @@ def test_a_shell_beside_the_job_is_in_the_image_too(pool: Pool) -> None:
     done(pool, "condor_rm", job)
 
 
-def test_a_docker_job_waits(pool: Pool) -> None:
+def test_a_docker_job_waits_where_there_is_no_docker(pool: Pool) -> None:
     (pool.work / "docker.sub").write_text("universe=docker\ndocker_image=debian\nexecutable=/bin/true\nqueue\n")
     job = done(pool, "condor_submit", "-terse", "docker.sub")[1].split()[0]
     assert "TARGET.HasDocker" in done(pool, "condor_q", job, "-af:r", "Requirements")[1]

@@ -73,6 +73,7 @@ class StarterHold(IntEnum):
     INPUT_TOO_LARGE = 32
     OUTPUT_TOO_LARGE = 33
     OUT_OF_RESOURCES = 34
+    INVALID_DOCKER_IMAGE = 35
     FAILED_TO_CHECKPOINT = 36
     #: HTCondor's numbers of failed scripts before and after a job.
     PROLOG_FAILED = 43

@@ -142,6 +142,14 @@ class RunRefused:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RunSkipped:
+    """A run was ordered, and is not needed: the job's output is newer than its input (skip_if_dataflow)."""
+
+    claim_id: str
+    run: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RunBegan:
     """The job's program runs."""
 
@@ -332,6 +340,7 @@ Event: TypeAlias = (
     | MatchRefused
     | ClaimAnswered
     | RunRefused
+    | RunSkipped
     | RunBegan
     | RunStoodStill
     | RunMeasured

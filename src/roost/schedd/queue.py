@@ -52,6 +52,7 @@ from roost.schedd.events import (
     RunMeasured,
     RunRefused,
     RunSaved,
+    RunSkipped,
     RunStoodStill,
     SignificantChanged,
     Started,
@@ -222,6 +223,8 @@ class Queue:
                 remove_refused(work, self.claim_table, autocluster, text)
             case RunRefused():
                 runs.run_refused(work, self.claim_table, event)
+            case RunSkipped():
+                runs.run_skipped(work, self.claim_table, event)
             case FilesMoved():
                 run_news.files_moved(work, self.claim_table, event)
             case RunSaved():

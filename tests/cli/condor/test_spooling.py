@@ -218,3 +218,51 @@ def test_the_bindings_spool_and_retrieve(desk: Desk, pool: Pool) -> None:
     run(f"import htcondor2; htcondor2.Schedd().retrieve({cluster!r})")
     assert pool.work.joinpath("py.out").read_text() == "standard\nfirst\nsecond\ndeep\n"
     assert pool.work.joinpath("made/below/file").read_text() == "made\n"
+
+
+SKIPPED = """
+executable = make.sh
+transfer_input_files = data/first.txt
+transfer_output_files = made.txt
+transfer_output_remaps = "made.txt = results/made.txt"
+should_transfer_files = yes
+skip_if_dataflow = true
+leave_in_queue = true
+log = flow.log
+queue
+"""
+
+
+def test_a_job_whose_output_is_newer_than_its_input_is_skipped(desk: Desk, pool: Pool) -> None:
+    script, result = pool.work / "make.sh", pool.work / "results" / "made.txt"
+    script.write_text("#!/bin/sh\necho run >> made.txt\n")
+    result.parent.mkdir()
+
+    def ended() -> list[str]:
+        cluster = int(desk("condor_submit", "-terse", text=SKIPPED).out.partition(".")[0])
+        _ended(desk, cluster)
+        names = ("ExitCode", "DataflowJobSkipped")
+        return desk("condor_q", str(cluster), "-af", *names).out.split()
+
+    assert ended() == ["0", "false"]
+    result.write_text("by hand\n")
+    assert ended() == ["0", "true"]
+    assert result.read_text() == "by hand\n"
+    assert (pool.work / "flow.log").read_text().count("Dataflow job was skipped.") == 1
+    # A newer input, or a newer program, is a reason to run.
+    pool.work.joinpath("data/first.txt").write_text("newer\n")
+    assert ended() == ["0", "false"]
+    assert result.read_text() == "run\n"
+    script.write_text("#!/bin/sh\necho again > made.txt\n")
+    assert ended() == ["0", "false"]
+    assert result.read_text() == "again\n"
+    # What cannot be looked at is not newer.
+    result.unlink()
+    assert ended() == ["0", "false"]
+
+
+def test_max_idle_is_warned_about_and_job_sets_are_refused(desk: Desk) -> None:
+    text = "executable = /bin/true\nhold = true\nmax_idle = 3\nqueue\n"
+    assert "max_idle = 3 has no effect here: all jobs of a submission" in desk("condor_submit", text=text).err
+    said = desk("condor_submit", text="executable = /bin/true\njobset = mine\nqueue\n", status=1).err
+    assert "jobset" in said and "the queue keeps no job sets" in said

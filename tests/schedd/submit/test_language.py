@@ -394,7 +394,8 @@ def test_a_job_of_the_scheduler_universe_waits_for_no_time(command: str) -> None
     [
         ("notification = complete", True),
         ("notification = never", False),
-        ("skip_if_dataflow = true", True),
+        ("skip_if_dataflow = true", False),
+        ("max_idle = 3", True),
         ("manifest = false", False),
         ("stream_output = true", False),
         ("stream_output = true\nshould_transfer_files = YES", True),

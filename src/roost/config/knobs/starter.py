@@ -60,6 +60,7 @@ KNOBS: tuple[Knob, ...] = (
     _k("DISABLE_SWAP_FOR_JOB", KnobType.BOOLEAN, "False", "Whether jobs whose memory is limited have no swap space beyond that limit.", read_by="runtime.processes.memory_control"),
     _k("BASE_CGROUP", KnobType.STRING, None, "Control group below which those of jobs are made, a path from the root of the hierarchy; unset for the one that Roost is started in.", reload=Reload.RESTART, read_by="runtime.node.daemon"),
     _k("SINGULARITY", KnobType.PATH, None, "Program that runs jobs of the container universe: apptainer or singularity; unset for the one that PATH has.", read_by="runtime.node.runs.containers"),
+    _k("DOCKER", KnobType.PATH, None, "Program that keeps the containers of the docker universe: docker or podman; unset for podman or docker of PATH.", read_by="runtime.node.runs.docker"),
     _k("ENABLE_SSH_TO_JOB", KnobType.EXPRESSION, "True", "Whether a job's owner and administrators may run a shell beside it with `condor_ssh_to_job`, over the slot (MY) and the job (TARGET).", read_by="runtime.node.runs.shells"),
     _k("MOUNT_UNDER_SCRATCH", KnobType.STRING, None, "Directories of which each job gets its own, in its scratch directory: separated by commas, or an expression that gives such a list.", unread=Unread("Jobs see /tmp and other directories of the machine as they are.")),
     _k("STARTER_UPLOAD_TIMEOUT", KnobType.INTEGER, None, "How long a transfer of output may make no progress.", unit="s", low=1, unread=Unread("The time that moving output may take is not limited.")),

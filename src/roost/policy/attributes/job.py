@@ -188,6 +188,12 @@ LIFE: tuple[Attribute, ...] = (
     _row("ExitSignal", Kind.INTEGER, "Signal that ended the program.", low=1, when="after a signal has ended the job"),
     _row("ExitStatus", Kind.INTEGER, "Exit status as the queue keeps it."),
     _row("JobCoreDumped", Kind.BOOLEAN, "The program left a core file.", when=_ENDED),
+    _row("SkipIfDataflow", Kind.BOOLEAN, "The job is not run if its output is newer than its input.", when=_REQUESTED),
+    _row("DataflowJobSkipped", Kind.BOOLEAN, "Whether the job ended without being run for that reason."),
+    _row("StageInStart", Kind.INTEGER, "When the first file of a job of -spool came to the queue.", Unit.INSTANT),
+    _row("StageInFinish", Kind.INTEGER, "When the last one came.", Unit.INSTANT),
+    _row("StageOutFinish", Kind.INTEGER, "When its output was fetched last.", Unit.INSTANT),
+    _row("SUBMIT_Iwd", Kind.STRING, "The initial directory of a job of -spool as its description says it."),
     _row("SpooledOutputFiles", Kind.STRING_LIST, "Output kept by the queue."),
 )
 

@@ -55,6 +55,7 @@ from roost.runtime.node.orders import NodeOrders
 from roost.runtime.node.outbox import SHORT_LEASE_S, Outbox
 from roost.runtime.node.queue_requests import QueueRequests
 from roost.runtime.node.runs.containers import container_abilities
+from roost.runtime.node.runs.docker import docker_abilities
 from roost.runtime.node.runs.reports import Reports
 from roost.runtime.node.runs.reused_sandboxes import Sandboxes
 from roost.runtime.node.runs.runner import Surroundings
@@ -251,7 +252,7 @@ class NodeDaemon:
 
     def platform(self, config: Config) -> dict[str, Any]:
         """What the slots' ads say of the system."""
-        return {**system_platform(config), **container_abilities(config)}
+        return {**system_platform(config), **container_abilities(config), **docker_abilities(config)}
 
     # -- life ----------------------------------------------------------------------------------------
 

@@ -33,13 +33,15 @@ from roost.runtime.bus.client import Bus, internal_error
 from roost.runtime.bus.lanes import Lanes
 from roost.runtime.daemon_ads import place_of
 from roost.runtime.database_guard import Damaged, StoreError
-from roost.runtime.files.deputies import Deputies
+from roost.runtime.files.deputies import Deputies, with_hands
+from roost.runtime.processes.accounts import NoSuchAccount
 from roost.runtime.progress import Progress
 from roost.runtime.queue.answers import QueueAnswers
 from roost.runtime.queue.cell.answers import NoSuchQueue
 from roost.runtime.queue.cell.task_places import task_place
 from roost.runtime.queue.cron_jobs import QueueCron, queue_cron_plan
 from roost.runtime.queue.database_watch import DatabaseWatch
+from roost.runtime.queue.dataflow import is_dataflow, wants_skipping
 from roost.runtime.queue.demands import OFFER_LATER_S, Demands
 from roost.runtime.queue.exported_files import ExportedFiles
 from roost.runtime.queue.local_runs import LocalRuns
@@ -55,6 +57,7 @@ from roost.schedd import events as ev
 from roost.schedd.changes import AddAudit, Change, PutClaim, PutCluster, PutJob
 from roost.schedd.claims.claim_table import QueueSettings
 from roost.schedd.configured import queue_settings
+from roost.schedd.identifiers import JobId
 from roost.schedd.queue import Queue, Step
 from roost.schedd.runs.local import local_name
 from roost.schedd.status import JobStatus
@@ -445,6 +448,9 @@ class ScheddDaemon:
                 self.spool.forget_all(job, last)
                 self.staging.forget_all(job, last)
             case ef.StartRun():
+                if wants_skipping(effect.job_ad) and await self._need_not_run(effect):
+                    self.feed(ev.RunSkipped(claim_id=effect.claim_id, run=effect.run))
+                    return
                 self._log_run(effect.claim_id, f"run {effect.run} begins on {effect.node}")
                 try:
                     context = await self.answers.cell.context(effect.job_ad)
@@ -454,6 +460,17 @@ class ScheddDaemon:
                     await self._tell_node(effect, request, context)
             case _:
                 await self._tell_node(effect, request)
+
+    async def _need_not_run(self, effect: ef.StartRun) -> bool:
+        """Whether a job's output is newer than its input, as its user's files say."""
+        job = self.queue.book.find(JobId.read(effect.run.partition("#")[0]))
+        if job is None:
+            return False
+        try:
+            hands = await asyncio.to_thread(self.deputies.hands_of, job.owner)
+        except NoSuchAccount:
+            return False
+        return await with_hands(hands, is_dataflow, effect.job_ad, hands)
 
     async def _tell_node(self, effect: ef.Effect, request: str, context: QueueContext | None = None) -> None:
         node, message = order_to(effect, self.context.name, self.settings.alive_interval_s, context, request=request)

@@ -45,7 +45,7 @@ _HAPPENED: Final = frozenset(map(fold, (*ZEROES, *ZERO_SECONDS))) | _folded(
     "AutoClusterAttrs AutoClusterId BytesRecvd BytesSent CellCharged CellCheckpointed CellErrorReason "
     "CellFailed CellFailedReason CellIoUsed CellMemoryUsed CellResourcesUsed CellTask CompletionDate "
     "EnteredCurrentStatus ExitBySignal ExitCode ExitSignal InitialWaitDuration JobCoreDumped JobCurrentStartDate "
-    "JobCurrentStartExecutingDate JobLastStartDate JobStartDate "
+    "DataflowJobSkipped JobCurrentStartExecutingDate JobLastStartDate JobStartDate "
     "LastCheckpointPlatform LastCkptTime LastHoldReason LastHoldReasonCode LastHoldReasonSubCode LastJobStatus "
     "LastMatchTime LastRejMatchReason LastRejMatchTime LastRemoteHost LastRunBytesRecvd LastRunBytesSent "
     "LastVacateTime NumCkptsThisRun NumHoldsByReason NumJobMatches NumVacates ReleaseReason RemoteHost RemovalTold "

@@ -31,7 +31,7 @@ from roost.schedd.claims.held_claims import Gang, HeldClaim, Stage
 from roost.schedd.decisions import Ruling
 from roost.schedd.effects import AskForSlot, Decline, EndRun, GiveBack, StartRun, Taken
 from roost.schedd.event_log import log
-from roost.schedd.events import ClaimAnswered, ClaimLost, MatchGiven, RunBegan, RunEnded, RunRefused
+from roost.schedd.events import ClaimAnswered, ClaimLost, MatchGiven, RunBegan, RunEnded, RunRefused, RunSkipped
 from roost.schedd.job_policy.expressions import raised_request
 from roost.schedd.job_policy.pool_policy import forbids, imposes, kept
 from roost.schedd.jobs.book import Job
@@ -353,6 +353,8 @@ def _order_start(work: Work, claim: HeldClaim, job: Job, ad: ClassAd, names: tup
         else:
             ad.put(name, cell)
     ad.put("JobStatus", int(JobStatus.RUNNING))
+    if "skipifdataflow" in cells:
+        work.set(job, DataflowJobSkipped=False)
     work.order(_start_run(node=claim.node, claim_id=claim.id, run=claim.run, job_ad=ad))
 
 
@@ -414,6 +416,25 @@ def run_refused(work: Work, claim_table: ClaimTable, event: RunRefused) -> None:
     if claim is not None and claim.run == event.run:
         claim.job, claim.run = None, ""
         give_back(work, claim_table, claim)
+
+
+def run_skipped(work: Work, claim_table: ClaimTable, event: RunSkipped) -> None:
+    """A job need not run: it ends as if it had ended well, and the claim is good for another."""
+    job, claim = present(work, event.run, event.claim_id), claim_table.claims.get(event.claim_id)
+    if job is not None:
+        _run_over(work, job)
+        work.set(job, CurrentHosts=0, RemoteHost=None)
+        if job.status in LEAVING or job.status is JobStatus.HELD:
+            _settle(work, job)
+        else:
+            work.set(job, DataflowJobSkipped=True)
+            work.log(job, log.DataflowJobSkipped(reason=""))
+            end = RunEnded(node="", claim_id="", run="", at=work.now, ending="exit", started=False, exit_code=0)
+            at_exit(work, claim_table.system_policy, job, end)
+    if claim is not None and claim.run == event.run:
+        move_claim(claim, ClaimOn.RUN_ENDED)
+        claim.job, claim.run, claim.idle_since = None, "", work.now
+        next_job(work, claim_table, claim)
 
 
 def _reject(work: Work, job: Job, why: str) -> None:

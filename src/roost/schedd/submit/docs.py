@@ -55,7 +55,7 @@ max_transfer_output_mb | MaxTransferOutputMB | A job with more output is put on 
 output_destination | OutputDestination | A URL below which output is put.
 transfer_plugins | TransferPlugins | Programs of your own that fetch URLs.
 remote_initialdir | RemoteIwd | Where the job starts on the machine, when no files are moved.
-skip_if_dataflow | SkipIfDataflow | Whether a job is left out whose output is newer than its input.
+skip_if_dataflow | SkipIfDataflow | TRUE: a job ends well without being run if all files of transfer_output_files exist and are newer than the program, standard input and transfer_input_files. The lab has no files and runs it.
 manifest | ManifestDesired | Whether a list of the job's files is kept.
 checkpoint_exit_code | SuccessCheckpointExitCode | With this exit code the job asks for its state to be saved, and goes on.
 transfer_checkpoint_files | TransferCheckpoint | The files of that state; default: the output files.

@@ -34,6 +34,7 @@ REFUSED: Final[dict[str, tuple[str, str]]] = {
         "jobs are not transformed when they are evicted",
         "Use `retry_request_memory`, or `periodic_release` and an expression in the request.",
     ),
+    "jobset": ("the queue keeps no job sets", "Name a batch with `batch_name`."),
     "get_env": ("the command is written in one word", "Write `getenv`."),
     **dict.fromkeys(
         (
@@ -78,7 +79,6 @@ _GROUPS: Final = (
     ("match_list_length", "no list of the job's matches is kept"),
     ("dagman_job_id", "the queue sets it for jobs of a DAG"),
     ("submit_event_notes_attrs", "event logs have the notes that the description gives"),
-    ("jobset", "there are no job sets"),
     ("project_name", "the accounting group says for whom a job counts"),
     ("allow_arguments_v1 allow_environment_v1", "both forms are always read"),
     ("skip_filechecks", "SUBMIT_SKIP_FILECHECKS of the configuration says whether files are looked at"),

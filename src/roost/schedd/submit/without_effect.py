@@ -24,7 +24,10 @@ COMMANDS: Final = {
     "output_destination": ("output comes back to where you submit", "Copy it from there, or in the job."),
     "transfer_plugins": ("URLs are not fetched", "Download in the job, or transfer files."),
     "remote_initialdir": ("a job whose files are not moved starts in initialdir", "Set `initialdir`."),
-    "skip_if_dataflow": ("the job runs, however old its input is", "Leave it out of the description."),
+    "max_idle": (
+        "all jobs of a submission are in the queue at once, which costs next to nothing",
+        "Use `max_materialize` to limit how many of them run at a time.",
+    ),
     "manifest": ("no list of the job's files is kept", "List them in the job."),
     "checkpoint_destination": ("the state is kept by the queue", "Leave it out."),
     "keep_claim_idle": (

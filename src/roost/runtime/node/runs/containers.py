@@ -3,7 +3,7 @@
 The runtime has no daemon, so the processes of such a job are the job's own: they are suspended, measured and killed as
 any others. The image sees the scratch directory under the path that it has on the machine, and the job's initial
 directory where no files are moved; of the machine's other directories, of the home directory among them, it sees none.
-Docker keeps the processes of its jobs itself; a pool of Roost does not run them.
+Jobs of the docker universe are in `docker`.
 """
 
 from __future__ import annotations

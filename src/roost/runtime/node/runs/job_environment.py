@@ -31,6 +31,7 @@ from roost.runtime.files.deputy.hands import OWN, Hands
 from roost.runtime.files.input_files import STDERR, STDOUT, initial_directory, program_name, standard_input
 from roost.runtime.node.cell_program import SCRIPT_FILE, cell_program, is_cell_job, script_of
 from roost.runtime.node.runs.containers import in_container, wants_container
+from roost.runtime.node.runs.docker import wants_docker
 from roost.runtime.processes.accounts import Account, own_account
 from roost.starter.queue_environment import cell_path
 
@@ -165,7 +166,8 @@ def job_program(job_ad: ClassAd, place: JobPlace) -> Program:
 
     Raises CommandLineError if the job's arguments or environment cannot be read, ValueError if it has no Cmd.
     """
-    command, contained = job_ad.cell("cmd"), wants_container(job_ad)
+    command, docker = job_ad.cell("cmd"), wants_docker(job_ad)
+    contained = docker or wants_container(job_ad)
     if not isinstance(command, str) or not (command or contained):
         raise ValueError("the job's ad has no Cmd; a submit file says it as 'executable'")
     iwd = initial_directory(job_ad)
@@ -185,9 +187,9 @@ def job_program(job_ad: ClassAd, place: JobPlace) -> Program:
     source = instead or _input(job_ad, place, iwd)
     output, error = _outputs(job_ad, place, iwd)
     directory = place.working_directory(job_ad)
-    if contained:
+    if contained and not docker:
         path, arguments = contained_program(job_ad, place, arguments)
-    if place.wrapper is not None:
+    if place.wrapper is not None and not docker:
         path, arguments = place.wrapper, (str(place.wrapper), *arguments)
     return Program(path=path, arguments=arguments, directory=directory, stdin=source, stdout=output, stderr=error)
 

@@ -18,6 +18,7 @@ from roost.model.starter import StarterHold
 from roost.runtime.cell_root import root_environment
 from roost.runtime.node.cell_program import SCRIPT_FILE, has_script, interaction_of, is_cell_job, method_environment
 from roost.runtime.node.runs.containers import wants_container
+from roost.runtime.node.runs.docker import shell_in
 from roost.runtime.node.runs.job_environment import (
     HOSTFILE,
     JobPlace,
@@ -124,7 +125,10 @@ def shell_order(runner: Runner, asked: OpenShell, pids: Sequence[int]) -> SpawnO
         shell = next(shells, _SHELL.as_posix())
     line = ("-c", " ".join(asked.words)) if asked.words else ()
     program, arguments = Path(shell), (shell.rpartition("/")[2], *line)
-    if wants_container(job_ad):
+    if runner.docker is not None:
+        docker, shell = runner.docker, _SHELL.as_posix()
+        program, arguments = shell_in(docker.path, docker.name, (shell, *line), terminal=bool(asked.term))
+    elif wants_container(job_ad):
         # The shells of the machine are not those of the image.
         shell = _SHELL.as_posix()
         try:

@@ -35,6 +35,7 @@ from roost.runtime.files.whole_files import write_whole
 from roost.runtime.home import Home
 from roost.runtime.node.impediments import PROBE_BYTES
 from roost.runtime.node.runs import starter_log
+from roost.runtime.node.runs.docker import Docker, NoContainer, attached, docker_of, wants_docker
 from roost.runtime.node.runs.files import Transfers
 from roost.runtime.node.runs.job_hooks import JobHooks
 from roost.runtime.node.runs.job_order import (
@@ -150,6 +151,8 @@ class Runner:
         if around.context is not None and around.context.parallel and around.context.parallel.controls_slaves:
             self.tasks = JobTasks(around.bus, around.name, schedd, run, around.record, self._end_job)
         self.family: Family | None = None
+        #: The container of a job of the docker universe.
+        self.docker: Docker | None = None
         #: The queue has been told that the job stands still.
         self._told_stopped = False
         #: The last shell of an interactive job has ended, and the job with it.
@@ -214,6 +217,8 @@ class Runner:
             case sef.SignalJob(signal=name, saves=saves):
                 self._queue.put_nowait(self._signal(name, ends=not saves))
             case sef.KillProcesses():
+                if self.docker is not None:
+                    self.docker.give_up()
                 self._queue.put_nowait(self.kill())
             case sef.RunMethod():
                 self._queue.put_nowait(self._method(effect))
@@ -343,6 +348,8 @@ class Runner:
         await self.hooks.end()
         if self._log is not None:
             await self._log
+        if self.docker is not None:
+            await self.docker.remove()
         if self.sandbox is not None:
             gone = self.around.sandboxes.removed_at_once(self.sandbox)
             text = "" if gone else await self._removed(self.sandbox)
@@ -422,10 +429,15 @@ class Runner:
             self._machine_failed(number, unkept)
             return
         try:
+            self._find_docker()
             if self.transfers.hands is OWN:
                 order = job_order(self, number, job_ad)
             else:
                 order = await with_hands(self.transfers.hands, job_order, self, number, job_ad)
+            if self.docker is not None:
+                await self._contain(order, job_ad)
+                program, arguments = attached(self.docker.path, self.docker.name)
+                order = replace(order, program=program, arguments=arguments)
             if self.around.sessions is not None:
                 order = replace(order, relay=self.around.sessions.relay(job_ad, self._end_job))
             family = await self._spawned(order)
@@ -457,6 +469,32 @@ class Runner:
             return
         self._has(family, number)
         self.around.began(number, family.pid)
+
+    async def _contain(self, order: SpawnOrder, job_ad: ClassAd) -> None:
+        """Create the container that the job's program runs in. Raises BadJob."""
+        assert self.docker is not None and self.sandbox is not None
+        memory, cpus = self.slot_ad.cell("memory"), self.slot_ad.cell("cpus")
+        try:
+            await self.docker.create(
+                job_ad,
+                order.arguments,
+                environment=order.environment,
+                sandbox=self.sandbox.path,
+                directory=order.directory,
+                memory_mb=memory if isinstance(memory, int) else 0,
+                cpus=cpus if isinstance(cpus, int) else 1,
+                gpus="CUDA_VISIBLE_DEVICES" in order.environment,
+            )
+        except NoContainer as problem:
+            raise BadJob(str(problem), StarterHold.INVALID_DOCKER_IMAGE) from None
+
+    def _find_docker(self) -> None:
+        """Have a container for a job that wants one. Raises BadJob."""
+        if self.docker is None and wants_docker(self.job_ad):
+            path = docker_of(self.around.config)
+            if path is None:
+                raise BadJob("the job needs docker, and this machine has neither podman nor docker that works")
+            self.docker = Docker(path, self.run, self.around.home.path, self.account)
 
     async def _found_started(self, number: int) -> bool:
         """Whether an earlier daemon had started the program, which is then gone on with."""
@@ -503,6 +541,8 @@ class Runner:
         self.baseline = _read_baseline(self._baseline_path)
         self.tmpdir = tmpdir_of(self._listed_path)
         self.number = state.run
+        with contextlib.suppress(BadJob):
+            self._find_docker()
         self.hooks.has_printed = state.printed
 
     @property
@@ -581,6 +621,8 @@ class Runner:
             self.tasks.hold(still=True)
         if self.around.shells is not None:
             await self.around.shells.hold(self.run, still=True)
+        if self.docker is not None:
+            await self.docker.pause()
         if self.family is not None:
             self._tell_stopped(await self.family.suspend())
 
@@ -602,6 +644,8 @@ class Runner:
             await self.around.shells.hold(self.run, still=False)
         if self.family is not None:
             await self.family.resume()
+        if self.docker is not None:
+            await self.docker.unpause()
 
     async def _method(self, effect: sef.RunMethod) -> None:
         """What a queue instance has in place of a signal; a line for a shell is not waited for here."""
@@ -668,6 +712,8 @@ class Runner:
         """Kill all that is left of the job."""
         if self.around.shells is not None:
             await self.around.shells.kill(self.run)
+        if self.docker is not None:
+            await self.docker.remove()
         if self.family is not None:
             await self.family.kill()
 

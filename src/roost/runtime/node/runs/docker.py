@@ -1,0 +1,206 @@
+"""Jobs of the docker universe: the command line of docker or podman that keeps a container for a run.
+
+The container is created before the job is started, so that an image that cannot be had holds the job. The job's process
+is the client that is attached to it: it hands signals on, and ends with the exit status of the container's program.
+The container's own processes may be a daemon's, so the client's are not enough: whatever suspends, continues or kills
+the job does the same to the container. It is removed with the scratch directory, and has a name that follows from the
+run, so that a daemon that was started again finds it.
+
+The client runs as the job's user, who must be allowed to use it. What this module does not do: measure. The use of a
+job is that of the processes below the client; docker's daemon keeps its own. The container is limited to the memory
+that the job's slot has.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import functools
+import hashlib
+import logging
+import os
+import shutil
+import subprocess
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from roost.runtime.processes.accounts import Account
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from roost.classad import ClassAd
+    from roost.config import Config
+
+_log = logging.getLogger("roost.node")
+
+#: The programs that are looked for where DOCKER is not set.
+NAMES: Final = ("podman", "docker")
+#: How long the program may take to say what it is, s.
+VERSION_S: Final = 10.0
+#: How long a container may take to be created, with its image fetched, s.
+CREATE_S: Final = 1200.0
+#: How long an order to a container may take, s.
+ORDER_S: Final = 20.0
+#: Characters of the program's words that a hold reason shows.
+_SHOWN_MAX: Final = 500
+#: What an image sets itself.
+_OF_IMAGE: Final = frozenset(("PATH", "LD_LIBRARY_PATH", "PYTHONPATH", "HOSTNAME"))
+
+
+class NoContainer(Exception):
+    """The container could not be created; the text says why."""
+
+
+def wants_docker(job_ad: ClassAd) -> bool:
+    """Whether a job is one of the docker universe."""
+    return job_ad.cell("wantdocker") is True
+
+
+def docker_of(config: Config) -> str | None:
+    """The program on this machine that keeps containers; None if there is none that works."""
+    named = (config.get("DOCKER", subsys="STARTER") or "").strip()
+    path = named or next(filter(None, map(shutil.which, NAMES)), "")
+    try:
+        changed = Path(path).stat().st_mtime_ns if path else 0
+    except OSError as problem:
+        if named:
+            _log.warning("DOCKER: %s: %s; docker jobs cannot run here", path, problem.strerror)
+        return None
+    return path if path and _version(path, changed) is not None else None
+
+
+@functools.lru_cache(maxsize=8)
+def _version(path: str, changed: int) -> str | None:
+    """What the program says it is; None if it, or the daemon behind it, does not work."""
+    try:
+        for words in (("ps", "--quiet"), ("--version",)):
+            done = subprocess.run(
+                [path, *words], capture_output=True, text=True, timeout=VERSION_S, check=True, stdin=subprocess.DEVNULL
+            )
+    except (OSError, subprocess.SubprocessError) as problem:
+        _log.info("%s: %s; docker jobs cannot run here", path, problem)
+        return None
+    return done.stdout.strip()
+
+
+def docker_abilities(config: Config) -> dict[str, Any]:
+    """What a machine's ad says of docker; nothing where it does not work."""
+    path = docker_of(config)
+    version = None if path is None else _version(path, Path(path).stat().st_mtime_ns)
+    return {} if version is None else {"HasDocker": True, "DockerVersion": version}
+
+
+def attached(docker: str, name: str) -> tuple[Path, tuple[str, ...]]:
+    """The program and its arguments that run a container that was created."""
+    return Path(docker), (docker, "start", "--attach", "--interactive", name)
+
+
+def shell_in(docker: str, name: str, words: tuple[str, ...], *, terminal: bool) -> tuple[Path, tuple[str, ...]]:
+    """The program and its arguments that run something else in a container."""
+    return Path(docker), (docker, "exec", "--interactive", *(("--tty",) if terminal else ()), name, *words)
+
+
+class Docker:
+    """The container of one run."""
+
+    def __init__(self, path: str, run: str, home: Path, account: Account | None) -> None:
+        self.path = path
+        digest = hashlib.blake2b(f"{home}\0{run}".encode("utf-8", "surrogateescape"), digest_size=10).hexdigest()
+        self.name = f"roost-{digest}"
+        self._account = account
+        self._creating: asyncio.subprocess.Process | None = None
+        self._given_up = False
+
+    async def create(
+        self,
+        job_ad: ClassAd,
+        arguments: tuple[str, ...],
+        *,
+        environment: Mapping[str, str],
+        sandbox: Path,
+        directory: Path,
+        memory_mb: int,
+        cpus: int,
+        gpus: bool,
+    ) -> None:
+        """Create the container, in place of one that an earlier start of the job had. Raises NoContainer."""
+        await self.remove()
+        image = job_ad.cell("dockerimage")
+        if not isinstance(image, str) or not image or image.startswith("-"):
+            raise NoContainer(f"{image!r} is not the name of an image")
+        options = ["--name", self.name, "--interactive", "--workdir", str(directory)]
+        for each in dict.fromkeys((sandbox, directory)):
+            options += ["--volume", f"{each}:{each}"]
+        uid, gid = (os.getuid(), os.getgid()) if self._account is None else (self._account.uid, self._account.gid)
+        options += ["--user", f"{uid}:{gid}", "--cpu-shares", str(100 * max(1, cpus))]
+        options += ["--memory", f"{memory_mb}m"] if memory_mb > 0 else []
+        options += ["--gpus", "all"] if gpus else []
+        if Path(self.path).name == "podman" and uid:
+            # Without root's help a container has other numbers of users, but for this one.
+            options += ["--userns", "keep-id"]
+        for name in sorted(set(environment) - _OF_IMAGE):
+            options += ["--env", name]
+        command = arguments if arguments and arguments[0] else arguments[1:]
+        status, words = await self._asked(CREATE_S, "create", *options, image, *command, environment=environment)
+        if self._given_up:
+            raise NoContainer("the run is over")
+        if status:
+            raise NoContainer(f"{self.path} create {image}: {words[-_SHOWN_MAX:] or f'exit status {status}'}")
+
+    def give_up(self) -> None:
+        """The run is to end: do not wait for an image."""
+        self._given_up = True
+        if self._creating is not None:
+            with contextlib.suppress(ProcessLookupError):
+                self._creating.kill()
+
+    async def pause(self) -> None:
+        """Stop all processes of the container."""
+        await self._order("pause")
+
+    async def unpause(self) -> None:
+        """Let them go on."""
+        await self._order("unpause")
+
+    async def remove(self) -> None:
+        """Kill what runs in the container, and remove it."""
+        await self._asked(ORDER_S, "rm", "--force", self.name)
+
+    async def _order(self, verb: str) -> None:
+        status, words = await self._asked(ORDER_S, verb, self.name)
+        if status:
+            _log.warning("%s %s %s: %s", self.path, verb, self.name, words)
+
+    async def _asked(
+        self, within_s: float, *words: str, environment: Mapping[str, str] | None = None
+    ) -> tuple[int, str]:
+        """The program's exit status, and what it said of it."""
+        account = self._account
+        identity: dict[str, Any] = {}
+        if account is not None and os.geteuid() == 0:
+            identity = {"user": account.uid, "group": account.gid, "extra_groups": list(account.groups)}
+        process = await asyncio.create_subprocess_exec(
+            self.path, *words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+            env=self._environment(environment or {}), cwd="/", start_new_session=True, **identity,
+        )  # fmt: skip
+        self._creating = process if environment is not None else self._creating
+        try:
+            async with asyncio.timeout(within_s):
+                out, _ = await process.communicate()
+        except TimeoutError:
+            process.kill()
+            await process.wait()
+            return 1, f"it took more than {within_s:g} s"
+        finally:
+            self._creating = None
+        return int(process.returncode or 0), out.decode(errors="replace").strip()
+
+    def _environment(self, job: Mapping[str, str]) -> dict[str, str]:
+        home = str(self._account.home) if self._account is not None else os.environ.get("HOME", "/")
+        own = {name: value for name, value in os.environ.items() if name in _CLIENTS}
+        return {**job, **own, "HOME": home}
+
+
+#: Variables by which the client finds its daemon.
+_CLIENTS: Final = frozenset(("PATH", "DOCKER_HOST", "DOCKER_CONTEXT", "DOCKER_TLS_VERIFY", "XDG_RUNTIME_DIR", "LANG"))
