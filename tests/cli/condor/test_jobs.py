@@ -83,21 +83,24 @@ def test_a_dry_run_writes_ads_and_submits_nothing(desk: Desk) -> None:
     text = "executable = /bin/sleep\narguments = $(Cluster) $(Process)\nqueue 2\n"
     done = desk("condor_submit", "-dry-run:cluster=40", "out.ads", text=text)
     assert done.out == "Dry-Run job(s)..\n2 job(s) dry-run to cluster 40.\n"
-    lines = (desk.pool.work / "out.ads").read_text().splitlines()
-    assert [line for line in lines if line.startswith("Args=")] == ['Args="40 0"', 'Args="40 1"']
-    assert lines.count("ClusterId=40") == 2
+    first, second = (desk.pool.work / "out.ads").read_text().removeprefix("\n").split("\n\n")
+    assert {"ClusterId=40", "ProcId=0", 'Args="40 0"', "RequestCpus=1"} <= set(first.splitlines())
+    # Of the other jobs there is what sets them apart.
+    assert {"ProcId=1", 'Args="40 1"'} <= set(second.splitlines())
+    assert not {line.partition("=")[0] for line in second.splitlines()} & {"ClusterId", "Cmd", "RequestCpus", "Iwd"}
     assert desk("condor_q", "-af", "ClusterId").out == ""
 
 
-def test_a_spooled_job_stays_until_it_is_fetched(desk: Desk) -> None:
-    done = desk("condor_submit", "-spool", text="executable = /bin/true\nqueue\n")
-    job = f"{done.out.split()[-1].rstrip('.')}.0"
-    assert "taken when the jobs start" in done.err
-    desk.pool.seen(job, JobStatus=4)
-    assert desk.af(job, "-af", "ExitCode") == ["0"]
-    assert desk("condor_transfer_data", job).out == "Fetching data files...\n"
-    eventually(lambda: not desk.af(job, "-af", "ExitCode"), "the job's end")
-    assert "no such job" in desk("condor_transfer_data", job, status=1).err
+def test_a_dry_run_on_standard_output_has_htcondors_layout(desk: Desk) -> None:
+    desk.pool.work.joinpath("dry.sub").write_text("executable = /bin/true\nqueue 3\n")
+    lines = desk("condor_submit", "-dry-run", "-", "dry.sub").lines
+    assert lines[0] == "Dry-Run job(s)"
+    dots = [at for at, line in enumerate(lines) if line == "."]
+    assert len(dots) == 3 and lines[-1] == "3 job(s) dry-run to cluster 1."
+    assert "ClusterId=1" in lines[1 : dots[0]] and "ProcId=0" in lines[1 : dots[0]]
+    assert "ProcId=1" in lines[dots[0] : dots[1]] and "ProcId=2" in lines[dots[1] : dots[2]]
+    terse = desk("condor_submit", "-terse", "-dry-run", "-", "dry.sub").lines
+    assert terse[0] == "" and terse[-1] == "1.0 - 1.2" and "." not in terse
 
 
 # -- condor_q ------------------------------------------------------------------------------------------------------

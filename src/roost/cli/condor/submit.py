@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import os
 import sys
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TextIO
 
 from roost.cli.condor.asking import Place
 from roost.cli.condor.errors import ToolError
@@ -291,21 +292,40 @@ def _ads(plan: ClusterPlan, number: int) -> Iterator[str]:
 
 
 def _dry_run(order: Order, submission: Submission) -> int:
-    numbered = list(enumerate(submission.clusters, order.first_cluster))
-    texts = (f"{_tight(text)}\n" for number, plan in numbered for text in _ads(plan, number))
-    if order.dry_run == "-":
-        sys.stdout.writelines(texts)
-    else:
-        try:
-            with Path(order.dry_run).open("w", encoding="utf-8") as file:
-                file.writelines(texts)
-        except OSError as error:
-            raise ToolError(f"\nERROR: Failed to open file -dry-run output file ({error.strerror})") from None
-    _told(order, [(number, plan.count) for number, plan in numbered], "Dry-Run", "dry-run")
+    """Write the ads as HTCondor does: of a cluster's first job all of it, of the others what differs."""
+    shown = "terse" not in order.flags
+    if shown:
+        sys.stdout.write("Dry-Run job(s)")
+    with _dry_run_file(order.dry_run) as file:
+        for number, plan in enumerate(submission.clusters, order.first_cluster):
+            for lines in _differing(_ads(plan, number)):
+                file.write("".join(("\n", *(f"{name}={value}\n" for name, value in lines.items()))))
+                sys.stdout.write("." if shown else "")
+            if shown:
+                sys.stdout.write(f"\n{plan.count} job(s) dry-run to cluster {number}.\n")
+            else:
+                sys.stdout.write(f"{number}.0 - {number}.{plan.count - 1}\n")
     return 0
 
 
-def _tight(text: str) -> str:
-    """Without the blanks around the equals signs, as HTCondor writes these files."""
-    lines = (line.partition(" = ") for line in text.splitlines())
-    return "".join(f"{name}={value}\n" for name, _, value in lines)
+def _dry_run_file(name: str) -> AbstractContextManager[TextIO]:
+    if name == "-":
+        return nullcontext(sys.stdout)
+    try:
+        return Path(name).open("w", encoding="utf-8")
+    except OSError as error:
+        raise ToolError(f"\nERROR: Failed to open file -dry-run output file ({error.strerror})") from None
+
+
+def _differing(texts: Iterator[str]) -> Iterator[dict[str, str]]:
+    """The attributes of the first ad, and of each other one those that the first has otherwise, or has alone."""
+    first: dict[str, str] = {}
+    for text in texts:
+        parts = (line.partition(" = ") for line in text.splitlines())
+        here = {name: value for name, _, value in parts}
+        if not first:
+            first = here
+            yield here
+        else:
+            missing = {name: "undefined" for name in first if name not in here}
+            yield {name: value for name, value in here.items() if first.get(name) != value} | missing

@@ -6,7 +6,6 @@ import re
 from typing import Final
 
 from roost.classad import ParseError, Syntax, parse_expression
-from roost.model.codes import HoldCode
 from roost.model.signals import signal_named
 from roost.schedd.submit.diagnostics import SubmitCode
 from roost.schedd.submit.job import Job
@@ -99,7 +98,7 @@ def status(job: Job) -> None:
             job.report(SubmitCode.TRANSFER, message, "hold", remedy="Hold the jobs after they are submitted.")
         job.put("JobStatus", 5)
         job.put("HoldReason", "Spooling input data files")
-        job.put("HoldReasonCode", int(HoldCode.SPOOLING_INPUT))
+        job.put("HoldReasonCode", 16)
     elif job.truth("hold"):
         job.put("JobStatus", 5)
         job.put("HoldReason", "submitted on hold at user's request")
