@@ -94,8 +94,9 @@ _POOL: Final = (
         "the queue keeps no job sets; JobBatchName says which jobs belong together",
     ),
     (
-        "`htcondor2.htchirp` can be imported, and refuses every call",
-        "a job of Roost has no chirp connection",
+        "A job has a chirp line with `want_io_proxy = true` in the vanilla universe; what it sets with "
+        "set_job_attr_delayed is set at once",
+        "the machine hands each request on to the queue",
     ),
     (
         "`htcondor2.personal.PersonalPool` keeps its configuration in `roost.config`, and `use_config` sets ROOST_HOME",

@@ -181,6 +181,15 @@ class FilesMoved:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class JobSaid:
+    """A running job has a line for its event log."""
+
+    job: JobId
+    run: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RunSaved:
     """The job's state has been saved."""
 
@@ -346,6 +355,7 @@ Event: TypeAlias = (
     | RunMeasured
     | RunSaved
     | FilesMoved
+    | JobSaid
     | RunEnded
     | ClaimLost
     | ClaimsHeard

@@ -44,6 +44,7 @@ from roost.schedd.events import (
     Event,
     FilesMoved,
     InputSpooled,
+    JobSaid,
     LogRefused,
     MatchGiven,
     MatchRefused,
@@ -227,6 +228,8 @@ class Queue:
                 runs.run_skipped(work, self.claim_table, event)
             case FilesMoved():
                 run_news.files_moved(work, self.claim_table, event)
+            case JobSaid():
+                run_news.job_said(work, event)
             case RunSaved():
                 run_news.run_saved(work, event)
             case RunMeasured():

@@ -323,6 +323,25 @@ class PutFile(Message, frozen=True, kw_only=True):
     transfer: str = ""
 
 
+class Chirp(Message, frozen=True, kw_only=True):
+    """A running job asks its queue for something: a file of its user, an attribute of its ad, a line of its log."""
+
+    run: str
+    #: What it asks for and the arguments, a list as JSON, in which names need not be UTF-8.
+    asked: bytes
+    data: bytes = b""
+
+
+class Chirped(Message, frozen=True, kw_only=True):
+    """The answer to `Chirp`; `errno` is 0 if it was done."""
+
+    value: int = 0
+    data: bytes = b""
+    numbers: list[int] = []
+    errno: int = 0
+    text: str = ""
+
+
 class OutputDone(Message, frozen=True, kw_only=True):
     """All output of a run has been sent; what was sent to the spool takes the place of what was there."""
 

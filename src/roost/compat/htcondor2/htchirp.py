@@ -1,24 +1,30 @@
-"""`htchirp`: the protocol by which a job speaks to its queue while it runs. Roost's jobs have no such line."""
+"""`htchirp`: how a running job speaks to the queue that it came from (see `roost.cli.condor.chirp_client`)."""
 
 from __future__ import annotations
 
-from typing import Any, NoReturn
+import shlex
+from typing import Any
 
-from roost.compat.htcondor2.errors import HTCondorException
+from roost.cli.condor.chirp import COUNTS, arguments_of, carry_out
+from roost.cli.condor.chirp_client import HTChirp
+from roost.cli.condor.errors import UsageError
 
 __version__ = "1"
 __all__ = ("HTChirp", "condor_chirp")
 
-_WHY = "a job of Roost has no chirp connection; the attributes that it may set are in its job ad, by condor_qedit"
 
+def condor_chirp(chirp_args: str | list[str], return_exit_code: bool = False) -> Any:
+    """Do what the arguments of a ``condor_chirp`` command say: its result, or with `return_exit_code` its status."""
+    words = shlex.split(chirp_args) if isinstance(chirp_args, str) else list(chirp_args)
+    if return_exit_code:
+        from roost.cli.condor.entry import main
 
-class HTChirp:
-    """Not possible in Roost."""
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        raise HTCondorException(_WHY)
-
-
-def condor_chirp(*args: Any, **kwargs: Any) -> NoReturn:
-    """Not possible in Roost."""
-    raise HTCondorException(_WHY)
+        return main("condor_chirp", words)
+    if not words or words[0] not in COUNTS:
+        raise TypeError(f"Command must be one of: {', '.join(COUNTS)}")
+    try:
+        arguments, options = arguments_of(words[0], words[1:])
+    except UsageError as error:
+        raise TypeError(str(error)) from None
+    with HTChirp() as line:
+        return carry_out(line, words[0], arguments, options)

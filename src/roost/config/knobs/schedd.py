@@ -83,7 +83,7 @@ KNOBS: tuple[Knob, ...] = (
     _k("SCHEDD_CRON_<NAME>_RECONFIG_RERUN", KnobType.BOOLEAN, "False", "Whether the program starts anew when the daemon is reconfigured.", read_by="node.cron"),
     _k("SCHEDD_CRON_<NAME>_JOB_LOAD", KnobType.REAL, "0.01", "Load that the program is taken to cause.", low=0, read_by="node.cron"),
     _k("SCHEDD_CRON_<NAME>_CONDITION", KnobType.EXPRESSION, None, "The program starts only while this is TRUE of the queue's ad.", read_by="node.cron"),
-    _k("HISTORY", KnobType.PATH, None, "File that gets the ad of each job that leaves the queue, beside the database, for programs that read HTCondor's: $(SPOOL)/history there. Everybody can read it.", reload=Reload.RESTART, read_by="runtime.queue.exported_files"),
+    _k("HISTORY", KnobType.PATH, "$(SPOOL)/history", "File that gets the ad of each job that leaves the queue, beside the database, for programs that read HTCondor's; empty for none. Everybody who can get to its directory can read it.", reload=Reload.RESTART, read_by="runtime.queue.exported_files"),
     _k("MAX_HISTORY_LOG", KnobType.INTEGER, "20971520", "Size at which that file is rotated; 0 for never.", unit="B", low=0, reload=Reload.RESTART, read_by="runtime.queue.exported_files"),
     _k("MAX_HISTORY_ROTATIONS", KnobType.INTEGER, "2", "Number of rotated history files kept.", low=1, reload=Reload.RESTART, read_by="runtime.queue.exported_files"),
     _k("PER_JOB_HISTORY_DIR", KnobType.PATH, None, "Directory that gets a file history.CLUSTER.PROC with the ad of each job that leaves the queue; the program that reads them removes them.", reload=Reload.RESTART, read_by="runtime.queue.exported_files"),

@@ -234,6 +234,9 @@ class Deputy(Hands):
     def make(self, path: str, data: bytes, mode: int) -> None:
         self._ask("make", path, mode, data=data)
 
+    def called(self, deed: str, arguments: list[Any], data: bytes) -> list[Any]:
+        return list(self._ask("called", deed, arguments, data=data))
+
     def append(self, path: str, data: bytes) -> None:
         self._ask("append", path, data=data)
 

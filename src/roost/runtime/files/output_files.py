@@ -36,7 +36,7 @@ from roost.wire.requests.verb import Stream
 _BYTES_PER_MB: Final = 1024 * 1024
 _NULL: Final = "/dev/null"
 #: What Roost itself puts into the scratch directory.
-_OURS: Final = frozenset((".job.ad", ".machine.ad", ".update.ad", STDOUT, STDERR))
+_OURS: Final = frozenset((".job.ad", ".machine.ad", ".update.ad", ".chirp.config", STDOUT, STDERR))
 _CODE: Final = StarterHold.TRANSFER_OUTPUT_ERROR
 
 

@@ -39,6 +39,7 @@ from roost.runtime.progress import Progress
 from roost.runtime.queue.answers import QueueAnswers
 from roost.runtime.queue.cell.answers import NoSuchQueue
 from roost.runtime.queue.cell.task_places import task_place
+from roost.runtime.queue.chirp import chirped
 from roost.runtime.queue.cron_jobs import QueueCron, queue_cron_plan
 from roost.runtime.queue.database_watch import DatabaseWatch
 from roost.runtime.queue.dataflow import is_dataflow, wants_skipping
@@ -536,6 +537,8 @@ class ScheddDaemon:
         try:
             if isinstance(message, m.AskTaskPlace):
                 answer: Message | None = await task_place(self.queue, self.answers.cell.read_cell, message, sender)
+            elif isinstance(message, m.Chirp):
+                answer = await chirped(self, message, sender)
             else:
                 answer = await self.spool.serve(message, self.queue, sender)
         except Exception as error:

@@ -18,7 +18,7 @@ from roost.schedd.claims.claim_table import ClaimTable
 from roost.schedd.claims.held_claims import HeldClaim
 from roost.schedd.effects import StandStill
 from roost.schedd.event_log import log
-from roost.schedd.events import FilesMoved, RunMeasured, RunSaved, RunStoodStill
+from roost.schedd.events import FilesMoved, JobSaid, RunMeasured, RunSaved, RunStoodStill
 from roost.schedd.identifiers import JobId
 from roost.schedd.jobs.book import GROUPS, Job
 from roost.schedd.jobs.job_transitions import On
@@ -113,6 +113,13 @@ def files_moved(work: Work, claim_table: ClaimTable, event: FilesMoved) -> None:
         work.move(job, On.OUTPUT_BEGAN)
     elif stage is log.TransferStage.OUTPUT_FINISHED and job.status is JobStatus.TRANSFERRING_OUTPUT:
         work.move(job, On.OUTPUT_MOVED)
+
+
+def job_said(work: Work, event: JobSaid) -> None:
+    """Write what a running job says into its event log."""
+    job = work.book.find(event.job)
+    if job is not None and job.run == event.run:
+        work.log(job, log.Generic(text=event.text))
 
 
 def run_saved(work: Work, event: RunSaved) -> None:

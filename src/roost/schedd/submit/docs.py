@@ -147,7 +147,7 @@ core_size | CoreSize | Largest core file, bytes.
 stack_size | StackSize | Largest stack, bytes.
 hook_keyword | HookKeyword | Which of the machine's job hooks apply.
 starter_debug, starter_log | JobStarterDebug, JobStarterLog | What the machine's starter logs about the job, and where.
-want_io_proxy | WantIOProxy | Whether the job may ask its queue for files while it runs.
+want_io_proxy | WantIOProxy | TRUE: the job may ask its queue for files, attributes and lines of its event log while it runs (`condor_chirp`, `htchirp`).
 """,
 }
 

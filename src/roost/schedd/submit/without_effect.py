@@ -41,7 +41,6 @@ COMMANDS: Final = {
     "job_machine_attrs": ("attributes of machines are not kept", "Read `.machine.ad` in the job."),
     "load_profile": ("no profile is read", "Read it in the job."),
     "primary_unix_group": ("the job has the account's own group", "Use newgrp in the job."),
-    "want_io_proxy": ("the job cannot ask the queue for files", "Transfer them."),
     "starter_debug": ("the administrator configures the machine's logs", ""),
 }
 #: Values that ask for nothing.

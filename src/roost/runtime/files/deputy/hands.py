@@ -152,6 +152,12 @@ class Hands:
         finally:
             os.close(file)
 
+    def called(self, deed: str, arguments: list[Any], data: bytes) -> list[Any]:
+        """Do what a running job asks for: see `calls`."""
+        from roost.runtime.files.deputy.calls import called
+
+        return called(deed, arguments, data)
+
     def append(self, path: str, data: bytes) -> None:
         """Append to a file, created if it does not exist: all of the data, or nothing where the disk is full."""
         file = os.open(path, _WRITE | os.O_APPEND | os.O_NONBLOCK | os.O_NOCTTY, 0o644)
@@ -233,6 +239,8 @@ def done(deed: str, arguments: list[Any], data: bytes) -> tuple[Any, int]:
     if deed == "put":
         target, mark, offset, mode, sync = arguments
         return OWN.put(target, mark, offset, data, mode, sync), -1
+    if deed == "called":
+        return OWN.called(arguments[0], arguments[1], data), -1
     if deed == "make":
         path, mode = arguments
         return OWN.make(path, data, mode), -1  # type: ignore[func-returns-value]

@@ -39,6 +39,8 @@ from roost.starter.queue_environment import cell_path
 HOSTFILE: Final = ".pe_hostfile"
 JOB_AD: Final = ".job.ad"
 MACHINE_AD: Final = ".machine.ad"
+#: By which a job finds the line to its queue.
+CHIRP_CONFIG: Final = ".chirp.config"
 
 _NULL: Final = "/dev/null"
 _SCRATCH: Final = re.compile(r"\$\$\(CondorScratchDir\)", re.IGNORECASE)
@@ -138,7 +140,14 @@ def _said_environment(place: JobPlace, job_ad: ClassAd) -> dict[str, str]:
         _CONDOR_JOB_IWD=str(place.working_directory(job_ad)),
         _CONDOR_JOB_PIDS="",
     )
+    if wants_chirp(job_ad):
+        environment["_CONDOR_CHIRP_CONFIG"] = f"{scratch}/{CHIRP_CONFIG}"
     return environment | dict(place.units or {}) | dict(place.queue or {})
+
+
+def wants_chirp(job_ad: ClassAd) -> bool:
+    """Whether a job speaks to its queue while it runs (want_io_proxy); those beside the queue do not."""
+    return job_ad.cell("wantioproxy") is True and job_ad.cell("jobuniverse") == 5
 
 
 def lent_environment(setting: str, own: Mapping[str, str]) -> dict[str, str]:

@@ -35,8 +35,10 @@ from roost.runtime.files.whole_files import write_whole
 from roost.runtime.home import Home
 from roost.runtime.node.impediments import PROBE_BYTES
 from roost.runtime.node.runs import starter_log
+from roost.runtime.node.runs.chirp import ChirpLine
 from roost.runtime.node.runs.docker import Docker, NoContainer, attached, docker_of, wants_docker
 from roost.runtime.node.runs.files import Transfers
+from roost.runtime.node.runs.job_environment import wants_chirp
 from roost.runtime.node.runs.job_hooks import JobHooks
 from roost.runtime.node.runs.job_order import (
     BadJob,
@@ -153,6 +155,8 @@ class Runner:
         self.family: Family | None = None
         #: The container of a job of the docker universe.
         self.docker: Docker | None = None
+        #: The line by which the job speaks to its queue.
+        self.chirp: ChirpLine | None = None
         #: The queue has been told that the job stands still.
         self._told_stopped = False
         #: The last shell of an interactive job has ended, and the job with it.
@@ -430,6 +434,7 @@ class Runner:
             return
         try:
             self._find_docker()
+            await self._listen()
             if self.transfers.hands is OWN:
                 order = job_order(self, number, job_ad)
             else:
@@ -487,6 +492,13 @@ class Runner:
             )
         except NoContainer as problem:
             raise BadJob(str(problem), StarterHold.INVALID_DOCKER_IMAGE) from None
+
+    async def _listen(self) -> None:
+        """Have a line to the queue for a job that wants one. Raises OSError."""
+        if self.schedd and self.sandbox is not None and wants_chirp(self.job_ad):
+            if self.chirp is None:
+                self.chirp = ChirpLine(self.around.bus, self.around.name, self.schedd, self.run)
+            await self.chirp.listen(self.sandbox.path, self.transfers.hands)
 
     def _find_docker(self) -> None:
         """Have a container for a job that wants one. Raises BadJob."""
@@ -614,6 +626,8 @@ class Runner:
         """The job of an earlier daemon."""
         if self.around.sessions is not None:
             self.around.sessions.goes_on(self.job_ad, self._end_job)
+        # An earlier daemon's line has ended with it.
+        self._begin("line to the queue", self._listen())
         self._has(family, number)
 
     async def _suspend(self) -> None:
@@ -767,6 +781,8 @@ class Runner:
 
     def forget(self) -> None:
         """Do not look after the job any longer; it goes on if it runs."""
+        if self.chirp is not None:
+            self.chirp.close()
         for timer in list(self._timers):
             self._cancel_timer(timer)
         for task in self._tasks.values():

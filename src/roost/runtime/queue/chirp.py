@@ -1,0 +1,108 @@
+"""What a running job asks its queue for over chirp: files of its user, attributes of its ad, lines of its event log.
+
+A job does so that says `want_io_proxy = true`. Its machine hands the requests on (`runtime.node.runs.chirp`); names
+that are relative begin in the job's initial directory, and the files are touched with the user's identity.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import json
+import os
+from typing import TYPE_CHECKING, Any, Final
+
+from roost.classad import ClassAd, ParseError, Syntax, parse_expression
+from roost.classad.ad import MISSING
+from roost.classad.values import fold
+from roost.runtime.files.deputies import with_hands
+from roost.runtime.files.input_files import initial_directory
+from roost.runtime.processes.accounts import NoSuchAccount
+from roost.runtime.queue.actions import Selection
+from roost.runtime.queue.spool import job_of
+from roost.schedd import events as ev
+from roost.wire.messages import Answer, Chirp, Chirped
+
+if TYPE_CHECKING:
+    from roost.runtime.queue.daemon import ScheddDaemon
+    from roost.schedd.jobs.book import Job
+
+#: How many of the first arguments of a deed are names of files, where it is not one.
+_NAMES: Final = {"rename": 2, "link": 2}
+_SECOND: Final = {"symlink"}
+#: What a job may do to files.
+DEEDS: Final = frozenset(
+    (
+        "open", "read", "write", "stat", "lstat", "statfs", "getdir", "readlink", "access", "rmall", "utime", "rename",
+        "unlink", "rmdir", "mkdir", "link", "symlink", "chmod", "chown", "lchown", "truncate",
+    )
+)  # fmt: skip
+#: Characters of a line in an event log.
+LINE_MAX: Final = 4096
+#: Error numbers of what is no file's: not permitted, no sense.
+_EPERM, _EINVAL, _ESRCH = 1, 22, 3
+
+
+async def chirped(daemon: ScheddDaemon, message: Chirp, node: str) -> Chirped:
+    """The answer to a job's request."""
+    job = job_of(message.run, daemon.queue, node)
+    if job is None:
+        return Chirped(errno=_ESRCH, text="the run is no longer known")
+    try:
+        deed, *arguments = json.loads(message.asked)
+    except ValueError:
+        return Chirped(errno=_EINVAL, text="no request")
+    if deed in DEEDS:
+        return await _file_call(daemon, job, deed, arguments, message.data)
+    match deed, arguments:
+        case "get_job_attr", [str(name)]:
+            return Chirped(data=_attribute(job, name).encode("utf-8", "surrogateescape"))
+        case "set_job_attr", [str(name), str(text)]:
+            return await _set(daemon, job, name, text)
+        case "ulog", [str(text)]:
+            line = " ".join(text.splitlines())[:LINE_MAX]
+            daemon.feed(ev.JobSaid(job=job.id, run=message.run, text=line))
+            return Chirped()
+    return Chirped(errno=_EINVAL, text=f"there is no request {deed!r}")
+
+
+async def _file_call(daemon: ScheddDaemon, job: Job, deed: str, arguments: list[Any], data: bytes) -> Chirped:
+    names = (1,) if deed in _SECOND else range(_NAMES.get(deed, 1))
+    iwd = initial_directory(job.ad)
+    try:
+        placed = [str(iwd / each) if at in names else each for at, each in enumerate(arguments)]
+        hands = await asyncio.to_thread(daemon.deputies.hands_of, job.owner)
+        value, read, numbers = await with_hands(hands, hands.called, deed, placed, data)
+    except OSError as problem:
+        return Chirped(errno=problem.errno or _EINVAL, text=problem.strerror or str(problem))
+    except (TypeError, ValueError, NoSuchAccount) as problem:
+        return Chirped(errno=_EINVAL, text=str(problem))
+    found = base64.b64decode(read)
+    if deed in ("getdir", "readlink"):
+        found = b"".join(os.fsencode(each) + (b"\n" if deed == "getdir" else b"") for each in numbers)
+        numbers = []
+    return Chirped(value=value, data=found, numbers=numbers)
+
+
+def _attribute(job: Job, name: str) -> str:
+    cell = job.ad.cell(fold(name))
+    if cell is MISSING:
+        return "UNDEFINED"
+    from roost.classad import Expr, unparse_value
+
+    return str(cell) if isinstance(cell, Expr) else unparse_value(cell)
+
+
+async def _set(daemon: ScheddDaemon, job: Job, name: str, text: str) -> Chirped:
+    ad = ClassAd()
+    try:
+        ad[name] = parse_expression(text, Syntax.OLD)
+    except (ParseError, ValueError) as error:
+        return Chirped(errno=_EINVAL, text=str(error))
+    acted = ev.Acted(action=ev.Action.NOTE, jobs=(), user=job.owner, reply_to="", reason="chirp", attributes=ad)
+    chosen = Selection()
+    chosen.add(job.id)
+    answer: Answer = await daemon.answers.actions.act(acted, chosen, (str(job.id),), "")
+    if answer.ok:
+        return Chirped()
+    return Chirped(errno=_EPERM, text=f"{name} cannot be set by the job")
