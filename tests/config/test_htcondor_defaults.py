@@ -66,6 +66,7 @@ _OF_MACHINE = frozenset(
 )
 #: Names with a row in Roost's table whose default is Roost's own: lower case to the reason.
 OWN: Mapping[str, str] = {
+    "docker": "podman or docker of PATH, where HTCondor has /usr/bin/docker",
     **dict.fromkeys(
         ("startd_history",),
         "a machine's history is in the audit",
@@ -93,9 +94,7 @@ OWN: Mapping[str, str] = {
         ],
         "logs have names, sizes and levels of Roost's unless these are set",
     ),
-    **dict.fromkeys(
-        ("history", "job_queue_log", "queue_clean_interval"), "the database has it; the file is written on demand"
-    ),
+    **dict.fromkeys(("job_queue_log", "queue_clean_interval"), "the database has it; the file is written on demand"),
     **dict.fromkeys(
         ["master_backoff_ceiling", "master_backoff_constant", "master_backoff_factor", "master_recover_factor"],
         "a daemon starts again at once unless one of these is set",

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from roost.runtime.queue.daemon import ScheddDaemon
     from roost.schedd.jobs.book import Job
 
-#: How many of the first arguments of a deed are names of files, where it is not one.
+#: How many of the first arguments of a request are names of files, where it is not one.
 _NAMES: Final = {"rename": 2, "link": 2}
 _SECOND: Final = {"symlink"}
 #: What a job may do to files.
@@ -51,7 +51,7 @@ async def chirped(daemon: ScheddDaemon, message: Chirp, node: str) -> Chirped:
     try:
         deed, *arguments = json.loads(message.asked)
     except ValueError:
-        return Chirped(errno=_EINVAL, text="no request")
+        return Chirped(errno=_EINVAL, text="the request is not a list in JSON")
     if deed in DEEDS:
         return await _file_call(daemon, job, deed, arguments, message.data)
     match deed, arguments:
@@ -63,7 +63,7 @@ async def chirped(daemon: ScheddDaemon, message: Chirp, node: str) -> Chirped:
             line = " ".join(text.splitlines())[:LINE_MAX]
             daemon.feed(ev.JobSaid(job=job.id, run=message.run, text=line))
             return Chirped()
-    return Chirped(errno=_EINVAL, text=f"there is no request {deed!r}")
+    return Chirped(errno=_EINVAL, text=f"{deed!r} is not a request")
 
 
 async def _file_call(daemon: ScheddDaemon, job: Job, deed: str, arguments: list[Any], data: bytes) -> Chirped:

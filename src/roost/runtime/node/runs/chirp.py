@@ -49,7 +49,7 @@ _CODES: Final = {
     errno.EMFILE: _TOO_MANY, errno.EBUSY: -10, errno.EAGAIN: _TRY_AGAIN, errno.EBADF: _BAD_FILE, errno.EISDIR: -13,
     errno.ENOTDIR: -14, errno.ENOTEMPTY: -15, errno.EXDEV: -16, errno.ETIMEDOUT: -17,
 }  # fmt: skip
-#: Command to the deed of the queue, and how its words after the first are read.
+#: Command to how its words after the first are read.
 _PLAIN: Final[dict[str, tuple[Callable[[str], object], ...]]] = {
     "rename": (str, str), "unlink": (str,), "rmdir": (str,), "rmall": (str,), "mkdir": (str, int), "link": (str, str),
     "symlink": (str, str), "access": (str, int), "chmod": (str, int), "chown": (str, int, int),
