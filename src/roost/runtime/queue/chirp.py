@@ -39,7 +39,7 @@ DEEDS: Final = frozenset(
 )  # fmt: skip
 #: Characters of a line in an event log.
 LINE_MAX: Final = 4096
-#: Error numbers of what is no file's: not permitted, no sense.
+#: Error numbers of requests that are not about files: not permitted, invalid, not known.
 _EPERM, _EINVAL, _ESRCH = 1, 22, 3
 
 
