@@ -10,7 +10,7 @@ import asyncio
 import base64
 import json
 import os
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from roost.classad import ClassAd, ParseError, Syntax, parse_expression
 from roost.classad.ad import MISSING
@@ -24,8 +24,10 @@ from roost.schedd import events as ev
 from roost.wire.messages import Answer, Chirp, Chirped
 
 if TYPE_CHECKING:
-    from roost.runtime.queue.daemon import ScheddDaemon
+    from roost.runtime.files.deputies import Deputies
+    from roost.runtime.queue.answers import QueueAnswers
     from roost.schedd.jobs.book import Job
+    from roost.schedd.queue import Queue
 
 #: How many of the first arguments of a request are names of files, where it is not one.
 _NAMES: Final = {"rename": 2, "link": 2}
@@ -43,7 +45,18 @@ LINE_MAX: Final = 4096
 _EPERM, _EINVAL, _ESRCH = 1, 22, 3
 
 
-async def chirped(daemon: ScheddDaemon, message: Chirp, node: str) -> Chirped:
+class ChirpDaemon(Protocol):
+    """What this needs of the queue's daemon."""
+
+    queue: Queue
+    deputies: Deputies
+    answers: QueueAnswers
+
+    def feed(self, event: ev.Event) -> None:
+        """Have the core take an event."""
+
+
+async def chirped(daemon: ChirpDaemon, message: Chirp, node: str) -> Chirped:
     """The answer to a job's request."""
     job = job_of(message.run, daemon.queue, node)
     if job is None:
@@ -66,7 +79,7 @@ async def chirped(daemon: ScheddDaemon, message: Chirp, node: str) -> Chirped:
     return Chirped(errno=_EINVAL, text=f"{deed!r} is not a request")
 
 
-async def _file_call(daemon: ScheddDaemon, job: Job, deed: str, arguments: list[Any], data: bytes) -> Chirped:
+async def _file_call(daemon: ChirpDaemon, job: Job, deed: str, arguments: list[Any], data: bytes) -> Chirped:
     names = (1,) if deed in _SECOND else range(_NAMES.get(deed, 1))
     iwd = initial_directory(job.ad)
     try:
@@ -93,7 +106,7 @@ def _attribute(job: Job, name: str) -> str:
     return str(cell) if isinstance(cell, Expr) else unparse_value(cell)
 
 
-async def _set(daemon: ScheddDaemon, job: Job, name: str, text: str) -> Chirped:
+async def _set(daemon: ChirpDaemon, job: Job, name: str, text: str) -> Chirped:
     ad = ClassAd()
     try:
         ad[name] = parse_expression(text, Syntax.OLD)
