@@ -34,12 +34,15 @@ STATED: Final[dict[Kind, dict[str, str]]] = {
         "import would cost each of the millions of evaluations of a cycle a look-up",
     },
     Kind.LATE: {
-        "classad: *": "`ClassAd` and `Expr` have, as the classes of the bindings, methods that parse, unparse, flatten "
-        "and look for references; what they need is imported with the first call, so that commands start at once",
+        "classad: ad closures compiler conversion evaluation expr forms forms.* functions functions.* lookup parser "
+        "partial pretty refs state translator unparse": "`ClassAd` and `Expr` have, as the classes of the bindings, "
+        "methods that parse, unparse, flatten and look for references; what they need is imported with the first call, "
+        "so that commands start at once",
         "compat: classad2.*": "ads hold expressions, expressions evaluate to ads, and values of Python become either; "
         "the bindings have both as classes with constructors",
     },
     Kind.TYPES: {
+        "classad: *": "lists hold expressions, and attributes hold ads: values name the types of both",
         "compat: dags.*": "a node of a graph knows its DAG, and the DAG its nodes, as in the bindings",
         "compat: htcondor2.submit*": "the class of the bindings, and how it is filled",
         "dag: ending node_jobs past rules run scripts": "rules of a run, which are given the run",

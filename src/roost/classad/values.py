@@ -84,9 +84,7 @@ class ListValue:
         return len(self.items)
 
     def __repr__(self) -> str:
-        from roost.classad.unparse import unparse_value
-
-        return f"ListValue({unparse_value(self)})"
+        return f"ListValue({self.items!r})"
 
 
 Value: TypeAlias = "Exceptional | bool | int | float | str | AbsTime | RelTime | ListValue | ClassAd"
