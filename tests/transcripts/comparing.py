@@ -38,13 +38,12 @@ _REPLACED: Final = [
             r"\1\2=FIGURE",
         ),
         # Where commands and files of the cell are.
+        (r"/srv/roost/commands:", ""),
         (r"/srv/roost/bin\b", "/usr/lib/gridengine"),
         (r"/srv/roost/sgehub/gridengine\b", "/var/lib/gridengine"),
-        (r"^(-rwxr-xr-x \d+ \w+ \w+) +\d+ (?=.* sleep\.sh$)", r"\1 SIZE "),
-        # Jobs sleep longer here.
-        (r"sleep \$\(\(\d+ \* (\$\{1:-\d+\})\)\)", r"sleep \1"),
         (r"\bSGE_JOB_SPOOL_DIR=\S+", "SGE_JOB_SPOOL_DIR=DIRECTORY"),
-        (r"\[\d+:\d+\]:", "[USER:PID]:"),
+        # Ids of a user and a process before what a daemon says.
+        (r"\[\d+:\d+\]: ", ""),
     )
 ]
 _SUBMITTED: Final = re.compile(r"Your job(?:-array)? (\d+)|\bJob (\d+) cannot run|^ {0,6}(\d{1,7}) \d\.\d{5} ")

@@ -13,16 +13,16 @@ from pathlib import Path
 
 from tests.transcripts.comparing import Shown, loose, plain
 from tests.transcripts.reading import Command, names, numbers, read, steps
-from tests.transcripts.world import STRETCH, World, world
+from tests.transcripts.world import World, world
 
 #: How long the scheduler of the recording took after a submission, s; that of a pool needs less.
 PAUSE_S = 1.0
-#: How long a query is asked again while it does not show what was recorded, s.
-PATIENCE_S = 4.0 + 6.0 * STRETCH
-#: The same of a query after which the command goes on, s, and what it sleeps: its jobs must not end meanwhile.
-SHORT_S = 3.0
+#: How long a query is asked again while it does not show what was recorded, s, besides what the command slept before.
+PATIENCE_S = 4.0
+#: Then the time of the jobs goes on by as much, s, in steps: between two commands some time had passed.
+BETWEEN_S, STEP_S = 4.0, 0.25
 _WAIT = re.compile(r"sleep [\d.]+")
-_SLEEP = re.compile(r"\bsleep [\d.]+ *;? *")
+_SLEPT = re.compile(r"(?:sleep [\d.]+ *; *)+")
 #: Programs that change nothing.
 _QUERIES = frozenset(
     ("qstat", "qhost", "qacct", "qquota", "qselect", "qrstat", "cat", "ls", "grep", "egrep", "awk", "sed", "cut",
@@ -34,6 +34,8 @@ _CHANGING = re.compile(r"\b(qstat|qhost|qacct|qquota|qrstat|cat|ls|ps)\b")
 DIFFERENCES: dict[str, dict[str, str]] = tomllib.loads(
     Path(__file__).with_name("differences.toml").read_text(encoding="utf-8")
 )
+#: Transcripts in which `sleep` means the machine's time: they watch what the pool does by its own clock.
+REAL = frozenset(("07-load-thresholds-and-adjustments",))
 _SUBMITTED = re.compile(r"^Your job(?:-array)? (\d+)", re.MULTILINE)
 
 
@@ -42,6 +44,7 @@ def play(place: World, name: str) -> list[tuple[Shown, Shown]]:
     excused = DIFFERENCES.get(name, {})
     commands = read(name)
     automatic, hidden = steps(name)
+    place.pace(real=name in REAL)
     outputs: list[list[str]] = []
     #: Number of a job in the recording to that here.
     jobs: dict[str, str] = {}
@@ -70,27 +73,30 @@ def _run(place: World, commands: Sequence[Command], before: Sequence[list[str]],
     How long a pool takes for what a command has begun depends on the machine; a recording has it done when it asks.
     """
     command = commands[len(before)]
-    text = command.text.replace("sleep \\${1:-60}", f"sleep \\$(({STRETCH} * \\${{1:-60}}))")
     upto = commands[: len(before) + 1]
     was = plain(upto, [_trimmed(list(each.output)) for each in upto])[-1]
     printed: list[str] = []
     status = 0
-    for at, piece in enumerate(split := pieces(text)):
+    for at, piece in enumerate(split := pieces(command.text)):
         is_last = at == len(split) - 1
         slept_s = sum(float(each) for each in re.findall(r"\bsleep ([\d.]+)", piece))
-        is_asked_again = patience_s and _CHANGING.search(piece)
-        until = time.monotonic() + (
-            0.0 if not is_asked_again else patience_s if is_last else SHORT_S + STRETCH * slept_s
-        )
+        until = time.monotonic() + slept_s + patience_s
+        later_s = BETWEEN_S if patience_s else 0.0
         while True:
             more, status = place.run(command.host, command.user, piece)
             lines = [*printed, *more, *([f"[exit status {status}]"] if status and is_last else [])]
             now = plain(upto, [*before, _trimmed(lines)])[-1]
             agrees = not differs(was, now) if is_last else bool(more) and _begins(was, now)
-            if agrees or not _asks(piece) or time.monotonic() > until:
+            if agrees or not (patience_s and _asks(piece) and _CHANGING.search(piece)):
                 break
-            piece = _SLEEP.sub("", piece) or "true"
-            time.sleep(0.2)
+            piece = _SLEPT.sub("", piece)
+            if time.monotonic() < until:
+                time.sleep(0.2)
+            elif later_s > 0:
+                place.advance(STEP_S)
+                later_s -= STEP_S
+            else:
+                break
         printed = lines
     return _trimmed(printed)
 
@@ -148,7 +154,7 @@ def _do(place: World, action: str) -> None:
         case "clean":
             place.delete_jobs()
         case "sleep":
-            time.sleep(float(rest))
+            place.advance(float(rest))
         case "run":
             user, _, command = rest.partition(" ")
             place.run("sgehub", user, command)

@@ -2,8 +2,8 @@
 
 `make test` plays those that depend least on how fast a machine is. ``ROOST_TEST_TRANSCRIPTS=all`` plays all of
 them, in half an hour, and names choose others; `make gridengine-conformance` does so. In the recordings jobs of a few
-seconds are watched with commands that took 10 ms. Here jobs sleep longer, and queries are asked again until they show
-what was recorded; still, play them on a machine that has nothing else to do.
+seconds are watched with commands that took 10 ms. Here the time of the jobs goes on only as the recorded commands
+sleep, and queries are asked again until they show what was recorded; if they do not, a few seconds more pass for jobs.
 """
 
 from __future__ import annotations

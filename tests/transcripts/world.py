@@ -11,7 +11,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import re
 import shlex
 import shutil
 import subprocess
@@ -33,8 +32,6 @@ USERS: Final = {"alice": 2001, "bob": 2002}
 #: Most that a command may take, s.
 PATIENCE_S: Final = 60.0
 DATA: Final = Path(__file__).parent
-#: How many times longer jobs sleep than in the recordings: there a command took 10 ms, here some 200.
-STRETCH: Final = 3
 CELL: Final = ROOT / "tests/gridengine/data/plain"
 _NET: Final = "10.99.0"
 _BASE: Final = "/srv/roost"
@@ -44,10 +41,11 @@ _BEGIN: Final = r"""
 set -e
 cd {state}
 mount -t proc proc /proc
-for name in hosts nsswitch.conf passwd group; do mount --bind etc/$name $(readlink -f /etc/$name); done
+mount --bind etc /etc
 mount --bind {source} srv/roost/source
 mount --bind {packages} srv/roost/venv/lib/{python}/site-packages
 [ {own} = /usr ] || mount --bind {own} srv/roost/python
+mount --bind srv/roost/sleep $(readlink -f $(command -v sleep))
 for name in home opt srv; do mount --rbind $name /$name; done
 mount --bind tmp /tmp
 hostname {hub}
@@ -56,7 +54,7 @@ ip link add hosts type bridge
 ip addr add {net}.1/24 dev hosts
 ip link set hosts up
 touch /srv/ready
-exec env --ignore-signal=CHLD sleep infinity
+exec env --ignore-signal=CHLD /srv/roost/real-sleep infinity
 """
 
 _CONFIG: Final = """
@@ -131,10 +129,14 @@ class World:
         self.await_hosts()
 
     def _write_files(self) -> None:
-        for name in ("etc", "home", "opt/sge", "srv/roost/source", "srv/roost/python", "srv/sge-lab/work", "tmp"):
+        # All of it: a mount over a single file is lost when others replace the file.
+        shutil.copytree("/etc", self.state / "etc", symlinks=True)
+        for name in ("home", "opt/sge", "srv/roost/source", "srv/roost/python", "srv/sge-lab/work", "tmp"):
             (self.state / name).mkdir(parents=True)
         hosts = {HUB: 1, **{name: number for number, name in enumerate(NODES, 11)}}
         lines = ["127.0.0.1 localhost", *(f"{_NET}.{number} {name}" for name, number in hosts.items())]
+        for name in ("hosts", "nsswitch.conf", "passwd", "group"):
+            (self.state / "etc" / name).unlink(missing_ok=True)
         (self.state / "etc/hosts").write_text("\n".join((*lines, "")))
         (self.state / "etc/nsswitch.conf").write_text("passwd: files\ngroup: files\nhosts: files\n")
         for name, line in (("passwd", "{0}:x:{1}:{1}::/home/{0}:/bin/bash\n"), ("group", "{0}:x:{1}:\n")):
@@ -167,6 +169,13 @@ class World:
         shutil.copytree(CELL, self.state / "srv/roost/cell")
         shutil.copytree(DATA / "files/bin", self.state / "srv/sge-lab/bin")
         shutil.copy(DATA / "files/lsensor", self.state / "srv/sge-lab/lsensor")
+        shutil.copy(DATA / "files/sleep", self.state / "srv/roost/sleep")
+        (self.state / "srv/roost/commands").mkdir()
+        shutil.copy(DATA / "files/advance", self.state / "srv/roost/commands/sleep")
+        shutil.copy(shutil.which("sleep") or "", self.state / "srv/roost/real-sleep")
+        (self.state / "srv/roost/clock").write_text("0")
+        (self.state / "srv/roost/clock").chmod(0o666)
+        (self.state / "srv/roost/real").touch()
         (self.state / "srv/sge-lab/work").chmod(0o777)
         self._write_homes()
 
@@ -184,8 +193,7 @@ class World:
             home = self.state / "home" / user
             for script in (DATA / "files/home").iterdir():
                 if user == "alice" or script.name == "sleep.sh":
-                    text = script.read_text().replace("sleep ${1:-", f"sleep $(({STRETCH} * ${{1:-")
-                    (home / script.name).write_text(re.sub(r"(:-\d+)\}", r"\1}))", text))
+                    shutil.copy(script, home / script.name)
                     (home / script.name).chmod(0o755)
             for path in (home, *home.iterdir()):
                 os.chown(path, uid, uid)
@@ -224,7 +232,7 @@ class World:
 
     def _add_host(self, name: str, address: str) -> None:
         inside = ["nsenter", "-t", str(self._holders[HUB]), "--all"]
-        holder = f"hostname {name}; ip link set lo up; echo $$ > {_BASE}/{name}.space; exec sleep infinity"
+        holder = f"hostname {name}; ip link set lo up; echo $$ > {_BASE}/{name}.space; exec {_BASE}/real-sleep infinity"
         command = f"setsid unshare --uts --net --ipc bash -c {shlex.quote(holder)} </dev/null >/dev/null 2>&1 &"
         subprocess.run([*inside, "bash", "-c", command], check=True)
         place = self.state / "srv/roost" / f"{name}.space"
@@ -287,6 +295,15 @@ class World:
             return [*printed.splitlines(), f"no end within {PATIENCE_S:g} s"], 124
         return done.stdout.splitlines(), done.returncode
 
+    def pace(self, *, real: bool) -> None:
+        """Let `sleep` mean the machine's time, as at the start, or that of the jobs, which goes on as users sleep."""
+        mark = self.state / "srv/roost/real"
+        mark.touch() if real else mark.unlink(missing_ok=True)
+
+    def advance(self, seconds: float) -> None:
+        """Let the time of the jobs go on."""
+        self.root(HUB, f"sleep {seconds}")
+
     def delete_jobs(self, ids: Sequence[str] = ()) -> None:
         """Delete jobs, or all of them, and wait for their end."""
         self.root(HUB, f"qdel {' '.join(ids)}" if ids else "qdel -u '*'", check=False)
@@ -303,7 +320,7 @@ class World:
 def _as_user(user: str, command: str) -> list[str]:
     home = "/root" if user == "root" else f"/home/{user}"
     where = "/srv/sge-lab/work" if user == "root" else home
-    path = f"{_BASE}/bin:{'/srv/sge-lab/bin:' if user == 'root' else ''}/usr/sbin:/usr/bin:/sbin:/bin"
+    path = f"{_BASE}/commands:{_BASE}/bin:{'/srv/sge-lab/bin:' if user == 'root' else ''}/usr/sbin:/usr/bin:/sbin:/bin"
     environment = {
         "HOME": home,
         "USER": user,
