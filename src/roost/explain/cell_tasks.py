@@ -26,8 +26,12 @@ SHOWN: Final = (
     "RemoteHost", cell.NAME, cell.TASKS, cell.TASK, cell.HELD, cell.NOT_BEFORE, cell.PROJECT,
     cell.RESOURCES, cell.SOFT_RESOURCES, cell.QUEUES, cell.SOFT_QUEUES, "JobBatchName", cell.PREDECESSORS,
     cell.PREDECESSORS_ASKED, cell.RERUN, cell.CHECKPOINT, cell.PARALLEL, cell.MASTER_QUEUES, cell.DEADLINE,
-    cell.ARRAY_PREDECESSORS, cell.ARRAY_PREDECESSORS_ASKED,
+    cell.ARRAY_PREDECESSORS, cell.ARRAY_PREDECESSORS_ASKED, "CellFailed", "CellErrorReason",
+    "JobMaterializeLimit",
 )  # fmt: skip
+#: `CellFailed` of runs after which a job is run again, and of those that failed in a script: these do not count.
+_AGAIN: Final = (24, 25)
+_IN_SCRIPTS: Final = range(7, 16)
 _INSTANCE: Final = re.compile(r'Instance\s*=\s*"((?:[^"\\]|\\.)*)"', re.IGNORECASE)
 _ENVIRONMENT: Final = re.compile(r'\bEnvironment\s*=\s*"([^"]*)"', re.IGNORECASE)
 _RERUN: Final = re.compile(r"\bRerun\s*=\s*true\b", re.IGNORECASE)
@@ -61,6 +65,8 @@ class Task:
     ad: Mapping[str, Any]
     #: Slots by queue instance, the master's first; empty while it waits.
     grants: Mapping[str, int]
+    #: Slots that it counts as while it waits; 0 for the fewest that it asks for.
+    counted: int = 0
 
     @property
     def environment(self) -> str:
@@ -72,11 +78,11 @@ class Task:
 
     @property
     def slots(self) -> int:
-        """Its slots; of a parallel job that waits the fewest that it asks for."""
+        """Its slots; of a parallel job that waits those that it counts as."""
         if self.grants:
             return sum(self.grants.values())
         asked = slots_asked(self.ad)
-        return asked[0].low if asked else 1
+        return self.counted or (asked[0].low if asked else 1)
 
     @property
     def runs(self) -> bool:
@@ -207,7 +213,9 @@ def held_by(row: Mapping[str, Any]) -> str:
 
 
 def _state(row: Mapping[str, Any], status: int, holds: str, *, runs: bool) -> str:
-    again = "R" if int(row.get("NumJobStarts") or 0) > (1 if runs else 0) else ""
+    failed = row.get("CellFailed")
+    began_before = int(row.get("NumJobStarts") or 0) > (1 if runs else 0)
+    again = "R" if failed in _AGAIN or (began_before and failed not in _IN_SCRIPTS) else ""
     held = "h" if holds else ""
     match status:
         case JobStatus.HELD:
@@ -224,6 +232,15 @@ def _state(row: Mapping[str, Any], status: int, holds: str, *, runs: bool) -> st
         case JobStatus.COMPLETED:
             return "z"
     return "Rq" if again else "qw"
+
+
+def limited(tasks: Iterable[Task]) -> dict[int, int]:
+    """Arrays with a limit (`-tc`) to how many of their tasks may start now."""
+    found: dict[int, int] = {}
+    for task in tasks:
+        if most := int(task.ad.get("JobMaterializeLimit") or 0):
+            found[task.job] = found.get(task.job, most) - task.runs
+    return found
 
 
 def held_back(task: Task) -> Task:

@@ -82,7 +82,8 @@ def script_cause(point: ScriptPoint, status: int | None) -> Cause | None:
         code: int = StarterHold.PROLOG_FAILED if before else StarterHold.EPILOG_FAILED
         ending, text = Ending.HOLD, f"The {point} says that the job is at fault (status {AT_FAULT})"
     else:
-        code = StarterVacate.JOB_NOT_STARTED if before else StarterVacate.STARTER_ERROR
+        after = StarterVacate.JOB_SHOULD_REQUEUE if status == AGAIN else StarterVacate.STARTER_ERROR
+        code = StarterVacate.JOB_NOT_STARTED if before else after
         ending, text = Ending.EVICT, f"The {point} {_how(status)}"
     return Cause(ending=ending, code=code, subcode=status or 0, text=text, by=OrderedBy.STARTER)
 

@@ -43,7 +43,7 @@ def test_tasks_of_an_array_are_told_one_by_one_or_together(desk: Desk) -> None:
         f"{ME} has deleted job-array tasks 4,5 of job {array}\n"
     )
     assert desk("qdel", f"{array}.8").out == f"{ME} has deleted job-array task {array}.8\n"
-    assert desk("qdel", f"{array}.88", status=1).out == f'denied: job "{array}" has no task 88\n'
+    assert desk("qdel", f"{array}.88", status=1).out == f'job "{array}" task "88" does not exist\n'
     rest = desk("qdel", "ar").out.splitlines()
     assert {f"{ME} has registered the job-array task {array}.{task} for deletion" for task in (1, 2)} <= set(rest)
     assert rest[-1] == f"{ME} has deleted job {array}"
@@ -53,8 +53,10 @@ def test_holds_of_tasks_come_and_go(desk: Desk) -> None:
     array = held(desk, "-N", "h", "-t", "1-4")
     assert desk("qrls", f"{array}.2").out == f"modified hold of job-array task {array}.2\n"
     assert ("hqw", "1,3,4") in states(desk)
-    assert desk("qrls", "h", "-t", "9", status=3).out == 'denied: job "h" does not exist\n'
-    assert desk("qrls", str(array), "-t", "9", status=3).out == f'job "{array}" task "9" does not exist\n'
+    assert desk("qrls", "h", "-t", "9").out == ""
+    assert desk("qrls", str(array), "-t", "9").out == ""
+    assert desk("qdel", "h", "-t", "9", status=1).out == f'job "h" task "9" does not exist for user(s) {ME}\n'
+    assert desk("qdel", f"{array}.7-9", status=1).out == f'job "{array}" task id range "7-9:1" comprises no tasks\n'
     assert desk("qhold", "99999,nosuch", status=3).out == (
         'denied: job "99999" does not exist\ndenied: job "nosuch" does not exist\n'
     )

@@ -89,7 +89,7 @@ def test_resources_are_what_is_left_now(rich: Desk) -> None:
         "node1\n    Host Resource(s):      gc:lic=1.000000\n   hc:disk=3.000G\n   hc:exclusive=1.000000\n   hf:os=el8\n"
     )
     names = [line.strip().partition("=")[0] for line in rich("qhost", "-F").out.splitlines()[5:]]
-    assert names[:3] == ["hl:load_avg", "hl:load_short", "hl:load_medium"] and names[-1] == "hf:os"
+    assert names[:4] == ["gc:lic", "hl:load_avg", "hl:load_short", "hl:load_medium"] and names[-1] == "hf:os"
     assert "hl:num_proc" in names
 
 

@@ -15,7 +15,7 @@ from roost.classad.vector import Table
 from roost.gridengine.cell import Cell
 from roost.gridengine.pool.active_cell import ActiveCell
 from roost.gridengine.pool.cycle import CellRecord, cell_cycle
-from roost.gridengine.pool.view import instance_rows
+from roost.gridengine.pool.view import host_rows, instance_rows
 from roost.model.cell_usage import Owner, Used
 from roost.negotiator.snapshot import Match, Plan, Request, Snapshot, SubmitterDemand
 from roost.negotiator.timing import at_once
@@ -269,7 +269,7 @@ def test_load_closes_an_instance_and_a_silent_host_is_unknown() -> None:
     assert {each.node for each in plan.matches} == {"node3"}
     states = {row.name: row.states for row in instance_rows(made.active, made.snapshot())}
     # A host without a word has no load value for its threshold either.
-    assert states == {"all.q@node1": "a", "all.q@node2": "ua", "all.q@node3": ""}
+    assert states == {"all.q@node1": "a", "all.q@node2": "au", "all.q@node3": ""}
 
 
 def test_a_queue_that_lost_a_host_keeps_its_jobs_as_an_orphan() -> None:
@@ -412,3 +412,44 @@ def test_a_task_says_whom_its_usage_is_charged_to_and_how() -> None:
         "Memory": 2.0**30,
         "Scaling": "cpu=2.0,mem=0.5",
     }
+
+
+def test_jobs_that_run_have_a_priority_while_others_wait() -> None:
+    made = pool(cell("cqueues/all.q: slots 1\nhostgroups/@allhosts: hostlist node1"))
+    made.submit(job(1))
+    plan = made.cycle()
+    made.give(plan)
+    made.claim(plan.matches[0].slot, 7)
+    made.submit(job(2))
+    record = made.cycle().trail
+    assert isinstance(record, CellRecord)
+    assert {cluster: (each.priority > 0, limited) for _, cluster, each, limited in record.priorities()} == {
+        1: (True, False),
+        2: (True, False),
+    }
+
+
+def test_who_waits_because_of_maxujobs_is_told_apart() -> None:
+    made = pool(cell("schedconf: maxujobs 1"))
+    made.submit(job(1), 2)
+    plan = made.cycle()
+    record = plan.trail
+    assert isinstance(record, CellRecord) and len(plan.matches) == 1
+    assert [limited for *_, limited in record.priorities()] == [True]
+    assert "job dropped because of user limitations" in made.why(plan, 1)
+
+
+def test_offers_come_in_the_order_in_which_cell_host_and_queue_have_them() -> None:
+    edits = (
+        "execution/global: complex_values zed=4,licence=9\n"
+        "execution/node1: complex_values slots=4,licence=3,colour=blue\ncqueues/all.q: complex_values colour=red"
+    )
+    complexes = f"{LICENCE}\nzed zed INT <= YES YES 0 0\ncolour col STRING == YES NO NONE 0"
+    made = pool(cell(edits, complexes))
+    (row,) = (each for each in host_rows(made.active, made.snapshot()) if each.name == "node1")
+    shown = [(one.source, one.name) for one in row.offers if one.name in ("zed", "licence", "slots", "colour")]
+    assert shown == [("gc", "zed"), ("hc", "licence"), ("hc", "slots"), ("hf", "colour")]
+    instances = instance_rows(made.active, made.snapshot(), details=True)
+    (one,) = (each for each in instances if each.name == "all.q@node1")
+    names = [each.name for each in one.offers if each.name in ("zed", "qname", "hostname", "slots", "colour")]
+    assert names == ["zed", "slots", "colour", "qname", "hostname"]

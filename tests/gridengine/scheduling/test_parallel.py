@@ -5,12 +5,13 @@ The expected answers are those of Grid Engine 8.1.9; which of several equally lo
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping
 
 import pytest
 
 from roost.gridengine.cell import Cell
-from roost.gridengine.scheduling import PendingJob, Plan, Range
+from roost.gridengine.scheduling import Grant, PendingJob, Plan, Range, RunningTask
 from tests.gridengine.scheduling.cells import cell, job, plan, running, told
 
 _RULES = {"fill": "$fill_up", "rr": "$round_robin", "smp": "$pe_slots", "two": "2"}
@@ -122,7 +123,7 @@ def test_a_queue_without_the_environment_and_users_without_permission() -> None:
         'cannot run in PE "fill" because it only offers 12 slots',
     )
     refused = plan(_cell(users="deadlineusers"), _parallel(1, "fill", low=1))
-    assert told(refused, 1)[0] == 'has no permission for PE "fill"'
+    assert told(refused, 1)[0] == 'cannot run because no access to PE "fill"'
     assert told(plan(_cell(), _parallel(1, "nosuch*", low=1)), 1) == (
         'cannot run because no PE of the cell matches "nosuch*"',
     )
@@ -199,3 +200,37 @@ def test_a_parallel_queue_needs_no_batch_type() -> None:
     one = _cell("cqueues/all.q: qtype NONE")
     assert _slots(plan(one, _parallel(1, "smp", low=2))) == [2]
     assert not plan(one, job(1)).dispatches
+
+
+def test_no_queue_is_looked_at_where_the_environment_has_too_few_slots() -> None:
+    small = _cell(slots=4, queues=("b.q",))
+    found = plan(small, _parallel(1, "fill", low=6), _parallel(2, "fill", low=3), running=(_held(3, "fill", 2),))
+    assert told(found, 1) == (
+        'cannot run in PE "fill" because it only offers 4 slots',
+        'cannot run in PE "fill" because it only offers 2 slots',
+    )
+    assert told(found, 2) == ('cannot run in PE "fill" because it only offers 2 slots',)
+
+
+def _held(number: int, environment: str, slots: int) -> RunningTask:
+    grants = (Grant("all.q@node1", slots),)
+    return dataclasses.replace(running(number, "all.q@node1"), environment=environment, grants=grants)
+
+
+def test_parallel_jobs_hear_of_their_environment_and_not_of_forced_and_unknown_resources() -> None:
+    hosts = "\n".join(f"execution/node{number}: complex_values hot=TRUE" for number in (1, 2, 3))
+    complexes = "hot hot BOOL == FORCED NO 0 0\nlic lic INT <= YES YES 0 0"
+    offers_none = ('cannot run in PE "fill" because it only offers 0 slots',)
+    assert told(plan(_cell(hosts, complexes), _parallel(1, "fill", low=1)), 1) == offers_none
+    assert told(plan(_cell("", complexes), _parallel(1, "fill", "lic=1", low=1)), 1) == offers_none
+
+
+def test_a_job_without_access_is_not_told_what_others_learned_of_hosts() -> None:
+    edits = "\n".join(f"execution/node{number}: complex_values disk=0" for number in (1, 2, 3))
+    one = _cell(edits, "disk disk INT <= YES YES 1 0", users="deadlineusers")
+    found = plan(one, job(1), _parallel(2, "fill", low=1))
+    assert len(told(found, 1)) == 3
+    assert told(found, 2) == (
+        'cannot run because no access to PE "fill"',
+        'cannot run in PE "fill" because it only offers 0 slots',
+    )

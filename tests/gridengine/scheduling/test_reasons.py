@@ -242,3 +242,24 @@ def test_a_job_whose_time_has_not_come_has_no_priority_and_changes_none() -> Non
 def test_where_all_queues_are_left_out_a_parallel_job_is_told_no_more() -> None:
     one = cell("cqueues/all.q: slots 0")
     assert told(plan(one, job(1, environment="make", slots=(Range(2, 2),))), 1) == ()
+
+
+def test_after_all_queues_are_full_the_jobs_that_come_are_not_looked_at() -> None:
+    refused = 'cannot run in queue "b.q" because it is not contained in its hard queue list (-q)'
+    one = cell("cqueues/all.q: slots 1\nhostgroups/@allhosts: hostlist node1", queues=("b.q",))
+    closed = {"b.q@node1": "d"}
+    first, last = job(1, queues=("all.q",)), job(2, queues=("all.q",))
+    found = plan(one, first, last, states=closed)
+    # What its kind learned before is not told either: nothing refused the first job.
+    assert refused not in found.scheduling_info(2)
+    assert "All queues dropped because of overload or full" in found.scheduling_info(2)
+    # With reservations a full queue may be used later, so the run goes on for the first job.
+    later = cell("schedconf: max_reservation 5\ncqueues/all.q: slots 1\nhostgroups/@allhosts: hostlist node1")
+    found = plan(later, job(1), running=(running(3, "all.q@node1"),))
+    assert found.scheduling_info(1) == ('queue instance "all.q@node1" dropped because it is full',)
+
+
+def test_what_is_unavailable_is_told_before_what_is_disabled() -> None:
+    found = plan(cell("hostgroups/@allhosts: hostlist node1"), job(1), states={"all.q@node1": "ds"})
+    assert 'queue instance "all.q@node1" dropped because it is temporarily not available' in found.scheduling_info(1)
+    assert found.states == {"all.q@node1": "ds"}

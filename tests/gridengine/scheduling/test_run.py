@@ -129,7 +129,7 @@ def test_a_silent_host_is_unknown() -> None:
     reports = {host: one.reports[host] for host in ("node3",)}
     found = run(dataclasses.replace(one, reports=reports))
     assert places(found) == {1: ["all.q@node3"]}
-    assert found.states == {"all.q@node1": "ua", "all.q@node2": "ua"}
+    assert found.states == {"all.q@node1": "au", "all.q@node2": "au"}
 
 
 def test_naming_the_queue_asks_for_its_forced_resources_unless_switched_off() -> None:

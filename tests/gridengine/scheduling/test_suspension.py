@@ -146,7 +146,7 @@ def test_what_suspends_each_task_is_told_with_every_cause() -> None:
         "calendar night suspends all.q@node1",
         "all.q@node1 is subordinated to b.q@node1",
     ]
-    assert found.states == {"all.q@node1": "CsS"}
+    assert found.states == {"all.q@node1": "CSs"}
 
 
 def test_a_job_that_starts_in_the_run_suspends_others_once_it_is_there() -> None:

@@ -98,11 +98,12 @@ def cell(dice: Dice) -> str:
     for name in ("b.q", "c.q")[: dice.choice((0, 1, 1, 2))]:
         values = " ".join(f"'{key}={value}'" for key, value in _queue(dice, ("all.q",)).items())
         lines.append(f"mkq {name} {values}")
+    lines.append("for host in node1 node2 node3; do qconf -mattr exechost complex_values slots=6 $host; done")
     offers = {host: _offers(dice, dice.choice((0, 1, 3))) for host in ("global", "node1", "node2", "node3")}
     lines += [f"qconf -mattr exechost complex_values {','.join(each)} {host}" for host, each in offers.items() if each]
     if dice(0.15):
         lines.append(
-            f"qconf -mattr exechost {dice.choice(('user_lists', 'xuser_lists'))} staff node{dice.randint(1, 3)}"
+            f"qconf -aattr exechost {dice.choice(('user_lists', 'xuser_lists'))} staff node{dice.randint(1, 3)}"
         )
     for number, rules in enumerate(dice.some(("a", "b"), 2)):
         limits = "\n".join(f"limit {f'name r{at} ' if dice(0.3) else ''}{each}" for at, each in
@@ -112,7 +113,8 @@ def cell(dice: Dice) -> str:
     scheduler = {
         "queue_sort_method": dice.choice(("load", "load", "seqno")),
         "load_formula": dice.choice(
-            ("np_load_avg", "np_load_avg", "-np_load_avg", "slots", "-slots", "np_load_avg*2-slots")
+            # Each breaks ties: which of equally loaded hosts gets a job is left to chance.
+            ("np_load_avg", "np_load_avg", "-np_load_avg", "np_load_avg+slots", "np_load_avg*2-slots")
         ),
         "maxujobs": dice.choice(("0", "0", "0", "2")),
         "max_reservation": dice.choice(("0", "5")),

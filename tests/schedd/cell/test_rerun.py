@@ -77,6 +77,22 @@ def test_what_an_owner_takes_away_runs_again_unless_the_user_forbade_it() -> Non
             queue.act(ev.Action.REMOVE, JobId(cluster, 0))
 
 
+def test_a_job_whose_epilog_failed_is_run_again_whatever_its_user_said() -> None:
+    queue = queue_of_a_cell()
+    for failed in (15, 14):
+        cluster = queue.submit(source(1, CellJobName="x", CellRerun="n"))
+        job = begun(queue, cluster)
+        told = ClassAd({"CellFailed": failed, "CellErrorReason": "exit_status of epilog = 1"})
+        end = ev.RunEnded(
+            node="a", claim_id=job.claim_id, run=job.run, at=queue.now + 9, ending="evict", started=True, exit_code=0,
+            code=int(VacateCode.STARTER_ERROR), text="The epilog ended with status 1", attributes=told,
+        )  # fmt: skip
+        (record,) = records(queue, end)
+        assert (record.failed, record.exit_status) == (failed, 0)
+        assert queue.job(cluster).status is JobStatus.IDLE
+        queue.act(ev.Action.REMOVE, JobId(cluster, 0))
+
+
 def test_a_silent_machine_keeps_its_job_until_the_cell_says_so() -> None:
     for more, code in (({"RescheduleAfter": 360.0, "Rerun": True}, 25), ({}, None)):
         queue = queue_of_a_cell()

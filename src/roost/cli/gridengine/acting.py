@@ -6,13 +6,14 @@ import sys
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final, Literal
 
-from roost.cli.gridengine.asking import ask
+from roost.cli.gridengine.asking import ask, may_change
 from roost.cli.gridengine.choosing import Named, named, tasks_named
 from roost.cli.pool import Refused
 from roost.explain.cell_tasks import Task, numbers
 from roost.gridengine.commands.errors import BAD_VALUE, FAILED, Failure
 from roost.gridengine.commands.options import Given, Option, usage
 from roost.model.cell_requests import HELD, HOLDS
+from roost.schedd.status import JobStatus
 from roost.wire.requests import queue
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ _POSITIONAL: Final = "job_task_list"
 _ABSENT: Final = 3
 _NO_OPERATOR: Final = 10
 _NOT_OWNER: Final = 18
+_NO_RIGHT: Final = '{user} - you do not have the necessary privileges to delete the job "{job}"'
 
 
 def _read(name: str, arguments: list[str]) -> tuple[list[Given], list[Named]]:
@@ -114,16 +116,26 @@ def _delete(pool: Pool, wanted: Sequence[Named], users: Sequence[str], *, force:
     for each, found in zip(wanted, tasks_named(pool, wanted, owners=owners), strict=True):
         if not found:
             failed = True
-            if each.number is None:
+            others = [] if each.tasks is None else tasks_named(pool, [each._replace(tasks=None)], owners=owners)[0]
+            if others:
+                say(f"{_no_tasks(pool, each, others[0], owners)}\n")
+            elif each.number is None:
                 say(f"The job {each.written} of user(s) {','.join(owners)} does not exist\n")
-            elif each.tasks is not None and tasks_named(pool, [each._replace(tasks=None)])[0]:
-                lacking = numbers(each.tasks)
-                say(f'denied: job "{each.number}" has no task {lacking}\n')
             else:
                 say(f'denied: job "{each.number}" does not exist\n')
         for some in _by_job(found):
             failed |= _delete_job(pool, some, whole=each.tasks is None, force=force)
     return FAILED if failed else 0
+
+
+def _no_tasks(pool: Pool, named: Named, other: Task, owners: Sequence[str]) -> str:
+    """What `qdel` says where a job has none of the tasks that are named; `other` is one that it has."""
+    if not may_change(pool, other.owner):
+        return _NO_RIGHT.format(user=pool.user, job=other.job)
+    lacking, of_users = named.tasks or (), "" if named.number is not None else f" for user(s) {','.join(owners)}"
+    if len(lacking) == 1:
+        return f'job "{named.written}" task "{numbers(lacking)}" does not exist{of_users}'
+    return f'job "{named.written}" task id range "{numbers(lacking)}" comprises no tasks{of_users}'
 
 
 def _delete_job(pool: Pool, tasks: list[Task], *, whole: bool, force: bool) -> bool:
@@ -138,7 +150,7 @@ def _delete_job(pool: Pool, tasks: list[Task], *, whole: bool, force: bool) -> b
     chosen = tasks if force else rest
     refused = _act(pool, "remove-x" if force else "remove", chosen)
     if any(why == "permission-denied" for why in refused.values()):
-        say(f'{user} - you do not have the necessary privileges to delete the job "{number}"\n')
+        say(f"{_NO_RIGHT.format(user=user, job=number)}\n")
         return True
     done = [task for task in chosen if f"{task.job}.{task.proc}" not in refused]
     running, waiting = [task for task in done if task.runs], [task for task in done if not task.runs]
@@ -170,37 +182,50 @@ def _hold(
     if users:
         groups.append((Named("*"), of_users(pool, users)))
     for each, found in groups:
-        if not found:
-            known = each.number is not None and tasks_named(pool, [each._replace(tasks=None)])[0]
-            for task in sorted(each.tasks or ()) if known else ():
-                say(f'job "{each.number}" task "{task}" does not exist\n')
-            if not known:
-                say(f'denied: job "{each.written}" does not exist\n')
+        others = tasks_named(pool, [each._replace(tasks=None)])[0] if not found and each.tasks is not None else []
+        if others and not may_change(pool, others[0].owner):
+            say(f"{_not_owner(pool, others[0].job)}\n")
+            status = status or _NOT_OWNER
+        elif not found and not others:
+            say(f'denied: job "{each.written}" does not exist\n')
             status = status or _ABSENT
         for some in _by_job(found):
             status = hold_job(pool, action, letters, some) or status
     return status
 
 
+def _not_owner(pool: Pool, job: int) -> str:
+    return f'denied: "{pool.user}" must be at least owner of job {job} to change job attributes'
+
+
+def _changes(task: Task, action: str, letters: set[str]) -> bool:
+    """Whether holds are set that a task does not have, or taken away that it has; other holds are the queue's."""
+    if action == "hold":
+        return bool(letters - set(task.holds))
+    return bool(letters & set(task.holds)) or (task.status == JobStatus.HELD and not task.holds)
+
+
 def hold_job(pool: Pool, action: Literal["hold", "release"], letters: str, tasks: list[Task]) -> int:
     """Hold or release the tasks of one job, and tell of those that it changes. The exit status."""
     number, say = tasks[0].job, sys.stdout.write
+    if not may_change(pool, tasks[0].owner):
+        say(f"{_not_owner(pool, number)}\n")
+        return _NOT_OWNER
+    # Rights are asked for where something changes.
+    changing = [task for task in tasks if _changes(task, action, set(letters))]
     try:
-        refused = _act(pool, action, tasks, letters)
+        refused = _act(pool, action, changing, letters)
     except Refused as refusal:
         if refusal.answer.code != "not-permitted":
             raise
-        say(f"{refusal.answer.text}\n")
+        say(f"{refusal.answer.text}\n" * len(changing))
         return _NO_OPERATOR
-    if "permission-denied" in refused.values():
-        say(f'denied: "{pool.user}" must be at least owner of job {number} to change job attributes\n')
-        return _NOT_OWNER
     status = 0
-    for task in tasks:
+    for task in changing:
         what = f"job-array task {number}.{task.number}" if task.tasks else f"job {number}"
         why = refused.get(f"{task.job}.{task.proc}")
         if why is None:
-            if bool(set(letters) - set(task.holds)) if action == "hold" else bool(task.holds):
+            if action == "hold" or task.holds:
                 say(f"modified hold of {what}\n")
         elif action == "hold" and why == "bad-status":
             sys.stdout.flush()

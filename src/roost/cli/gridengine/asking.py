@@ -43,3 +43,15 @@ def cell_files(pool: Pool) -> Mapping[str, str]:
     from roost.wire.requests.cell import ReadCell
 
     return {row.name: row.text for row in pool.ask(ReadCell())}
+
+
+def trusted(pool: Pool, *lists: str) -> bool:
+    """Whether a user is named by lists of the cell, or has the pool. The queue decides; this is for the message."""
+    files = cell_files(pool)
+    named = {user for name in lists for user in files.get(name, "").split()}
+    return pool.user in named or pool.user in ("root", pool.home.path.owner())
+
+
+def may_change(pool: Pool, owner: str) -> bool:
+    """Whether a user may change jobs of an owner; the same holds."""
+    return pool.user == owner or trusted(pool, "managers", "operators")

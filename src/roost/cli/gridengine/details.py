@@ -15,17 +15,18 @@ from roost.cli.gridengine.asking import cell_files
 from roost.cli.gridengine.choosing import named, tasks_named
 from roost.cli.gridengine.tables import date
 from roost.cli.pool import Refused
-from roost.explain.cell_tasks import Task, slots_asked
+from roost.explain.cell_tasks import Task, limited, slots_asked
 from roost.gridengine.commands import context
 from roost.gridengine.commands.errors import FAILED, Failure
 from roost.gridengine.commands.paths import shells_told, told
+from roost.gridengine.scheduling.reasons import Code, Reason
 from roost.model import cell_requests as cell
 from roost.model.cell_usage import IO, MEMORY
 from roost.model.command_line import arguments_of, environment_of
 from roost.model.cycle_answers import JobInCell
 from roost.model.scripts import unpacked_script
 from roost.wire.ads import ad_from
-from roost.wire.requests import queue
+from roost.wire.requests import central, queue
 
 if TYPE_CHECKING:
     from roost.classad import ClassAd
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 
 _LINE: Final = "=" * 62
 _INFO: Final = "scheduling info:"
+_TASK_LIMIT: Final = Reason(Code.TASK_LIMIT).sentence()
 #: What of the environment tells of the submitter, in the order in which it is shown.
 _ORIGIN: Final = {
     "SGE_O_HOME": "sge_o_home", "SGE_O_LOGNAME": "sge_o_log_name", "SGE_O_PATH": "sge_o_path",
@@ -243,6 +245,7 @@ _FAULTS: Final = (
     (re.compile(r".*standard error cannot be opened: '(.*)': ([^;]+).*"), 'error: can\'t open error file "\\1": \\2'),
     (re.compile(r".*standard input cannot be opened: '(.*)': ([^;]+).*"), 'error: can\'t open input file "\\1": \\2'),
     (re.compile(r"The job says that it is at fault \(status (\d+)\)"), r"exit_status of job start = \1"),
+    (re.compile(r"The (\S+) says that the job is at fault \(status (\d+)\)"), r"exit_status of \1 = \2"),
 )
 
 
@@ -264,9 +267,10 @@ def _behind(pool: Pool, tasks: Sequence[Task]) -> Iterator[str]:
             yield _usage(task, by_proc.get(task.proc, {}))
             yield f"binding {task.number or 1:>7}:{'':12}NONE\n"
     for task in tasks:
-        if task.is_error:
-            reason = error_reason(str(task.ad.get("HoldReason") or "?"))
-            yield f"error reason {task.number or 1:>10}:      {date(task.started or task.submitted)} {reason}\n"
+        reason = task.ad.get("HoldReason") or "?" if task.is_error else task.ad.get("CellErrorReason")
+        if reason and not task.runs:
+            words = error_reason(str(reason))
+            yield f"error reason {task.number or 1:>10}:      {date(task.started or task.submitted)} {words}\n"
     for at, sentence in enumerate(dict.fromkeys(_reasons(pool, tasks)) or ["There are no messages available"]):
         yield f"{'' if at else _INFO:<28}{sentence}\n"
 
@@ -288,7 +292,17 @@ def _usage(task: Task, row: Mapping[str, Any]) -> str:
 def _reasons(pool: Pool, tasks: Sequence[Task]) -> Iterator[str]:
     waiting = next((task for task in tasks if not task.runs and not task.holds and not task.is_error), None)
     if waiting is not None and waiting.status == 1:
-        yield from _why(pool, f"{waiting.job}.{waiting.proc}")
+        of_job = list(_why(pool, f"{waiting.job}.{waiting.proc}"))
+        if limited(tasks).get(waiting.job, len(tasks)) < sum(not task.runs for task in tasks):
+            # Tasks beyond the limit are in no run.
+            of_job = of_job or [
+                each
+                for one in pool.ask(central.QueueInstances())
+                for each in one.reasons
+                if " dropped because " in each
+            ]
+            of_job.append(_TASK_LIMIT)
+        yield from of_job
     if any(task.holds.rstrip("j") for task in tasks):
         yield "Job is in hold state"
     if any(task.is_error for task in tasks):

@@ -20,7 +20,13 @@ FOLLOWED: Final = {
 
 def jobs_named(pool: Pool, text: str, option: str, command: str, *, owner: str | None = None) -> tuple[int, ...]:
     """The numbers of the jobs in the queue that a list names; names mean jobs of one user. Raises Failure."""
-    if not text.strip(","):
-        raise Failure(f'{command}: Wrong jid_hold list format "{text}" specified to -{option} option', BAD_VALUE)
+    check_list(text, option, command)
     found = tasks_named(pool, named([text], command), owners=[owner or pool.user])
     return tuple(sorted({task.job for tasks in found for task in tasks}))
+
+
+def check_list(text: str, option: str, command: str) -> None:
+    """Refuse a list that names nothing. Raises Failure."""
+    if not text.strip(","):
+        kind = option.replace("hold_jid", "jid_hold")
+        raise Failure(f'{command}: Wrong {kind} list format "{text}" specified to -{option} option', BAD_VALUE)

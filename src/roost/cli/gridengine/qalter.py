@@ -14,7 +14,7 @@ from roost.cli.gridengine.acting import hold_job, of_users
 from roost.cli.gridengine.asking import ask
 from roost.cli.gridengine.choosing import Named, named, tasks_named
 from roost.cli.gridengine.description import attributes_of, directory_of, environment_of
-from roost.cli.gridengine.following import FOLLOWED, jobs_named
+from roost.cli.gridengine.following import FOLLOWED, check_list, jobs_named
 from roost.cli.pool import Refused
 from roost.explain.cell_tasks import Task
 from roost.gridengine.commands import context
@@ -142,6 +142,9 @@ class _Change:
         self._followed: dict[str, tuple[int, ...]] = {}
         if not set(holds) <= set("nuosUOS"):
             raise Failure(f'qalter: Unknown hold list "{holds}" specified to -h option', BAD_VALUE)
+        for option in FOLLOWED:
+            if option in options:
+                check_list(asked.texts[option], option, "qalter")
         for option, check in (("N", check_name), ("A", check_account)):
             if option in options:
                 _check(check, asked.texts[option])

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from roost.cli.gridengine.asking import cell_files
+from roost.cli.gridengine.asking import cell_files, trusted
 from roost.cli.gridengine.choosing import Named, tasks_named
 from roost.cli.gridengine.selecting import select
 from roost.gridengine.commands.errors import FAILED, Failure
@@ -24,14 +24,14 @@ def clean(pool: Pool, words: list[str]) -> int:
     status = 0
     names = [name for word in words for name in word.split(",") if name]
     (present,) = tasks_named(pool, [Named("*")])
-    trusted = _trusted(pool, "managers", "operators")
+    operates = trusted(pool, "managers", "operators")
     for name in names:
         instances = select(pool, {"q": [name]})
         if not instances:
             sys.stderr.write(f'invalid queue or job "{name}"\n')
             status = FAILED
         for instance in instances:
-            if not (trusted or _owns(pool, instance.name)):
+            if not (operates or _owns(pool, instance.name)):
                 sys.stdout.write(f'{pool.user} - you have no permission to modify queue "{instance.name}"\n')
                 status = FAILED
                 continue
@@ -53,13 +53,6 @@ def _removed(pool: Pool, jobs: tuple[str, ...]) -> bool:
     return bool(pool.ask(queue.Act(action="remove-x", jobs=jobs, reason=f"qconf -cq by user {pool.user}")).refused)
 
 
-def _trusted(pool: Pool, *lists: str) -> bool:
-    """Whether a user is named by lists of the cell, or has the pool. The queue decides; this is for the message."""
-    files = cell_files(pool)
-    named = {user for name in lists for user in files.get(name, "").split()}
-    return pool.user in named or pool.user in ("root", pool.home.path.owner())
-
-
 def _owns(pool: Pool, instance: str) -> bool:
     from roost.gridengine.cell import read_cell
     from roost.gridengine.instances import resolve
@@ -72,7 +65,7 @@ def write_run(pool: Pool, words: list[str]) -> int:
     """``-tsm``: add the reasons of the last scheduling run to ``schedd_runlog`` of the cell; the exit status."""
     from roost.runtime.cell_root import root_of
 
-    if not _trusted(pool, "managers"):
+    if not trusted(pool, "managers"):
         raise Failure("starting scheduler monitoring requires manager privileges", 0)
     path = Path(os.environ.get("SGE_ROOT") or root_of(pool.home)) / os.environ.get("SGE_CELL", "default")
     path = path / "common/schedd_runlog"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from roost.cli.gridengine.asking import ask, cell_files
 from roost.cli.gridengine.qstat import with_causes
-from roost.cli.gridengine.tables import FIRST, date, of_priorities, roles_of, size
+from roost.cli.gridengine.tables import date, of_priorities, roles_of, size
 from roost.cli.gridengine.xml import escape
 from roost.explain.cell_tasks import SHOWN, Task, tasks_of
 from roost.gridengine.commands.errors import Failure
@@ -201,10 +201,7 @@ def _offers(host: CellHost, query: Query) -> list[HostOffer]:
     """The resources of a host that are shown."""
     if query.resources is None:
         return []
-    place = {name: at for at, name in enumerate(FIRST)}
-    wanted = [one for one in host.offers if not query.resources or one.name in query.resources]
-    # After the load values of all hosts, what the whole cell has comes before what is the host's own.
-    return sorted(wanted, key=lambda one: (place.get(one.name, len(place)), one.source[:1] != "g", one.name))
+    return [one for one in host.offers if not query.resources or one.name in query.resources]
 
 
 def _shown(columns: str, query: Query) -> bool:

@@ -8,12 +8,13 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Final
 
+from roost.base.records import replace
 from roost.cli.gridengine import tables, xml
 from roost.cli.gridengine.asking import ask, cell_files
 from roost.cli.gridengine.choosing import with_predecessors
 from roost.cli.gridengine.selecting import CHOOSING, Wanted, select, wanted_by
 from roost.cli.gridengine.tables import Behind, Listed, Look
-from roost.explain.cell_tasks import SHOWN, Task, grouped, suspended, tasks_of
+from roost.explain.cell_tasks import SHOWN, Task, grouped, limited, slots_asked, suspended, tasks_of
 from roost.gridengine.commands.errors import FAILED, Failure
 from roost.gridengine.commands.options import Option, taken, usage
 from roost.model import cell_requests as cell
@@ -297,12 +298,15 @@ def _jobs(pool: Pool, query: Query, chosen: Chosen | None) -> tuple[list[Listed]
     found = with_predecessors(pool, found)
     wanted = (task for task in found if task.state != "z" and query.wants(task))
     tasks = with_causes(pool, [task for task in wanted if chosen is None or query.leaves(task) or chosen.has(task)])
-    priorities = tables.of_priorities(pool.ask(central.CellPriorities())) if tasks else {}
-    none = NO_PRIORITY
+    tasks = _counted(pool, tasks)
+    rows = pool.ask(central.CellPriorities()) if tasks else []
+    priorities, none = tables.of_priorities(rows), NO_PRIORITY
+    left_out = {row.cluster for row in rows if row.user_limit} | {job for job, n in limited(found).items() if n < 1}
 
     def priority(task: Task) -> Priority:
         # Jobs that may not start are in no run.
-        return priorities.get(task.job, none) if task.runs or not (task.holds or task.is_error) else none
+        ranks = task.runs or not (task.holds or task.is_error or task.job in left_out)
+        return priorities.get(task.job, none) if ranks else none
 
     def place(task: Task) -> tuple[float, int, int, int]:
         return -priority(task).priority, *task.order
@@ -315,6 +319,23 @@ def _jobs(pool: Pool, query: Query, chosen: Chosen | None) -> tuple[list[Listed]
         list(_waiting(waiting, query, priority)),
         [Listed(task, _number(task), none) for task in ended],
     )
+
+
+def _counted(pool: Pool, tasks: list[Task]) -> list[Task]:
+    """The tasks, parallel ones that wait with the slots that `urgency_slots` makes of their ranges."""
+    asked = [() if task.runs else slots_asked(task.ad) for task in tasks]
+    if not any(ranges and ranges[0].low < ranges[-1].high for ranges in asked):
+        return tasks
+    from roost.gridengine.cell import read_cell
+    from roost.gridengine.scheduling.priority import counted_slots
+
+    known = read_cell(cell_files(pool))
+    return [
+        replace(task, counted=int(counted_slots(str(task.ad.get(cell.PARALLEL)).partition(" ")[0], ranges, known)))
+        if ranges
+        else task
+        for task, ranges in zip(tasks, asked, strict=True)
+    ]
 
 
 def with_causes(pool: Pool, tasks: list[Task]) -> list[Task]:

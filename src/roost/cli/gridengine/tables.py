@@ -17,14 +17,6 @@ CLUSTER_HEAD: Final = "CLUSTER QUEUE                   CQLOAD   USED    RES  AVA
 #: Letters of instances that are closed for a while by themselves, and of those that a command or an error has closed.
 _FOR_A_WHILE, _CLOSED = frozenset("aoACDS"), frozenset("cdsuE")
 
-#: The complexes that `-F` shows first, in this order.
-FIRST: Final = (
-    "load_avg", "load_short", "load_medium", "load_long", "arch", "num_proc", "mem_free", "swap_free", "virtual_free",
-    "mem_total", "swap_total", "virtual_total", "mem_used", "swap_used", "virtual_used", "cpu", "m_topology",
-    "m_topology_inuse", "m_socket", "m_core", "m_thread", "np_load_avg", "np_load_short", "np_load_medium",
-    "np_load_long",
-)  # fmt: skip
-
 
 class Look(NamedTuple):
     """How jobs are listed."""
@@ -294,8 +286,8 @@ def cluster_figures(instances: Iterable[QueueInstance]) -> Figures:
     some = list(instances)
     loads = [(one.load_per_processor, one.total) for one in some if one.load_per_processor is not None]
     weights = sum(slots for _, slots in loads)
-    away = sum(one.total for one in some if _FOR_A_WHILE & set(one.states))
     closed = sum(one.total for one in some if _CLOSED & set(one.states))
+    away = sum(one.total for one in some if _FOR_A_WHILE & set(one.states) and not _CLOSED & set(one.states))
     free = sum(max(0, one.total - one.used) for one in some if not (_FOR_A_WHILE | _CLOSED) & set(one.states))
     return Figures(
         # An instance counts as often as it has slots.

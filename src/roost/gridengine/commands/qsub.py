@@ -208,20 +208,24 @@ def parallel_request(environment: str, amounts: str) -> str:
         word = next((word for word in amounts.split(",") if not _RANGE.match(word)), None)
         if word is None:
             raise rejected(f'"job" rejected: {problem}') from None
-        raise Failure(
-            f'qsub: Numerical value invalid!\nThe initial portion of string "{word}" contains no decimal number',
-            BAD_VALUE,
-        ) from None
+        raise Failure(_unreadable(word), BAD_VALUE) from None
     return f"{environment} {amounts}"
+
+
+def _unreadable(text: str, signs: str = "-") -> str:
+    """What Grid Engine says of a range whose numbers, each but the first after one of the signs, it cannot read."""
+    rest = text.lstrip("0123456789")
+    if rest == text:
+        return f'qsub: Numerical value invalid!\nThe initial portion of string "{text}" contains no decimal number'
+    if signs and rest.startswith(signs[0]):
+        return _unreadable(rest[1:], signs[1:])
+    return f'qsub: Range specifier "{text}" has unknown trailer "{rest}"'
 
 
 def _tasks(text: str) -> tuple[int, int, int]:
     found = _TASKS.match(text)
     if found is None:
-        raise Failure(
-            f'qsub: Numerical value invalid!\nThe initial portion of string "{text}" contains no decimal number',
-            BAD_VALUE,
-        )
+        raise Failure(_unreadable(text, "-:"), BAD_VALUE)
     first = int(found[1])
     last, step = int(found[2] or first), int(found[3] or 1)
     if step < 1:

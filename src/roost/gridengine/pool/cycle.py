@@ -61,6 +61,7 @@ from roost.gridengine.scheduling import (
 )
 from roost.gridengine.scheduling import Snapshot as CellSnapshot
 from roost.gridengine.scheduling.loads import host_of
+from roost.gridengine.scheduling.reasons import Code
 from roost.model.cell_requests import (
     DEADLINE,
     NEXT_ON_MACHINE,
@@ -158,12 +159,15 @@ class CellRecord:
     #: What local time is ahead of UTC, s.
     zone_offset_s: float = 0.0
 
-    def priorities(self) -> Iterator[tuple[str, int, Priority]]:
-        """Queue, cluster and priority of each job."""
-        known = {} if self.plan is None else self.plan.priorities
+    def priorities(self) -> Iterator[tuple[str, int, Priority, bool]]:
+        """Queue, cluster and priority of each job, and whether it waits because its user has enough."""
+        if self.plan is None:
+            return
+        known, waiting = self.plan.priorities, self.plan.waiting
         for (schedd, cluster), number in self.clusters.items():
             if number in known:
-                yield schedd, cluster, known[number]
+                reasons = waiting[number].reasons if number in waiting else ()
+                yield schedd, cluster, known[number], any(one.code is Code.USER_LIMIT for one in reasons)
 
     def about_request(self, schedd: str, submitter: str, autocluster: int) -> JobInCell | None:
         """Why a request got nothing; None if the cycle was not asked for it."""
@@ -241,15 +245,16 @@ def _cycle(
     for number, each in jobs.items():
         pending.append(_pending(number, each.request, reader, verdicts, limit))
         yield
-    told = cell_snapshot(active, snapshot, found, suspensions, pending, _clusters(jobs))
+    clusters = _clusters(jobs)
+    told = cell_snapshot(active, snapshot, found, suspensions, pending, clusters)
     try:
         plan = yield from running(told)
     except NotScheduled as refusal:
         apart.update({each.key: str(refusal) for each in wanted})
-        return _plan(active, snapshot, found, None, jobs, apart, _CarriedOut())
+        return _plan(active, snapshot, found, None, jobs, apart, clusters, _CarriedOut())
     starts = _starts(active, snapshot, found, plan, jobs, pending, verdicts)
     orders = _orders(found, plan, suspensions, snapshot.now)
-    return _plan(active, snapshot, found, plan, jobs, apart, _CarriedOut(starts, orders))
+    return _plan(active, snapshot, found, plan, jobs, apart, clusters, _CarriedOut(starts, orders))
 
 
 def _clusters(jobs: Mapping[int, _Wanted]) -> dict[tuple[str, int], int]:
@@ -540,10 +545,10 @@ def _plan(
     plan: Plan | None,
     jobs: Mapping[int, _Wanted],
     apart: dict[tuple[str, int], str],
+    clusters: dict[tuple[str, int], int],
     carried_out: _CarriedOut,
 ) -> Matches:
     starts, orders = carried_out
-    clusters = _clusters(jobs)
     matches: list[Match] = []
     for number, match in starts:
         if match is None:

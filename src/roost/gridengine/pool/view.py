@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from roost.base.records import dataclass, replace
 from roost.gridengine.instances import QueueInstance
@@ -22,6 +22,21 @@ from roost.gridengine.scheduling.states import States
 from roost.model.cell_reservations import AdvanceReservation
 from roost.negotiator.snapshot import Snapshot
 from roost.negotiator.timing import at_once
+
+#: Load values, in the order in which hosts report them.
+_LOADS: Final = (
+    "load_avg", "load_short", "load_medium", "load_long", "arch", "num_proc", "mem_free", "swap_free", "virtual_free",
+    "mem_total", "swap_total", "virtual_total", "mem_used", "swap_used", "virtual_used", "cpu", "m_topology",
+    "m_topology_inuse", "m_socket", "m_core", "m_thread", "np_load_avg", "np_load_short", "np_load_medium",
+    "np_load_long",
+)  # fmt: skip
+#: What a queue instance has besides its `complex_values`, in this order.
+_OF_QUEUE: Final = (
+    "qname", "hostname", "slots", "tmpdir", "seq_no", "rerun", "calendar",
+    *(f"{hardness}_{name}" for name in ("rt", "cpu", "fsize", "data", "stack", "core", "rss", "vmem")
+      for hardness in "sh"),
+    "min_cpu_interval",
+)  # fmt: skip
 
 
 class Offer(NamedTuple):
@@ -90,17 +105,30 @@ def _detailed(active: ActiveCell, told: CellSnapshot, rows: tuple[InstanceRow, .
     states = States(told, loads, ledger)
     for one, row in zip(told.instances, rows, strict=True):
         places = [("h", one.host), ("g", GLOBAL), ("q", one.name)]
-        offers = (_offer(ledger, places, each) for each in active.cell.complexes.values())
+        names = {"qname": one.name.partition("@")[0], "hostname": one.host}
+        offers = (
+            Offer(each.name, "qf", names[each.name]) if each.name in names else _offer(ledger, places, each)
+            for each in _shown(active, one.host, one)
+        )
         explained = [*states.alarms(one), *(("c", f"warning: {each}") for each in one.ambiguous)]
         if one.name in active.errors:
             explained.append(("E", active.errors[one.name]))
-        names = (("qname", one.name.partition("@")[0]), ("hostname", one.host))
-        own = (Offer(name, "qf", text) for name, text in names if name in active.cell.complexes)
         yield replace(
             row,
-            offers=(*own, *(each for each in offers if each is not None)),
+            offers=tuple(each for each in offers if each is not None),
             explained=tuple(f"{letter} {words}" for letter, words in explained),
         )
+
+
+def _shown(active: ActiveCell, host: str, instance: QueueInstance | None = None) -> list[Complex]:
+    """The complexes in Grid Engine's order: what the cell has, then the host, then the queue instance."""
+    cell = active.cell
+    configured = [cell.hosts[name].complex_values if name in cell.hosts else () for name in (GLOBAL, host)]
+    names = [*(pair.name for pair in configured[0]), *_LOADS, *(pair.name for pair in configured[1])]
+    if instance is not None:
+        names += [*_OF_QUEUE, *(pair.name for pair in instance.settings.complex_values)]
+    known = cell.complexes
+    return [known[name] for name in dict.fromkeys([*names, *known]) if name in known]
 
 
 def _booked(active: ActiveCell, told: CellSnapshot) -> tuple[Ledger, Loads]:
@@ -186,13 +214,12 @@ def host_rows(active: ActiveCell, snapshot: Snapshot, suspensions: Suspensions |
     found = at_once(pool_hosts(snapshot, Hosts(active.cell, active.instances)))
     told = cell_snapshot(active, snapshot, found, suspensions or Suspensions())
     ledger, _ = _booked(active, told)
-    complexes = active.cell.complexes
     names = sorted({*active.cell.hosts, *(one.host for one in active.instances)} - {GLOBAL})
     rows = []
     for name in (GLOBAL, *names):
         report = told.reports.get(name)
         places = [("g", GLOBAL)] if name == GLOBAL else [("h", name), ("g", GLOBAL)]
-        offers = (_offer(ledger, places, each) for each in complexes.values())
+        offers = (_offer(ledger, places, each) for each in _shown(active, name))
         rows.append(
             HostRow(
                 name=name,
@@ -215,7 +242,8 @@ def _offer(ledger: Ledger, places: Sequence[tuple[str, str]], definition: Comple
         return None
     numbers = [each for each in found if isinstance(each.value, float)]
     if len(numbers) < len(found) or definition.relation in ("==", "!="):
-        return found[0]
+        # What the cell has hides the rest.
+        return next((each for each in found if each.source.startswith("g")), found[0])
     least = min if definition.relation in ("<", "<=", "EXCL") else max
     return least(numbers, key=lambda each: each.value)
 

@@ -59,6 +59,12 @@ def largest(ranges: tuple[Range, ...], offered: int, step: int = 1) -> int | Non
     return max([amount for low, amount in found if amount >= low], default=None)
 
 
+def least(ranges: tuple[Range, ...], step: int = 1) -> int | None:
+    """The smallest amount of some ranges that is a multiple of a step; None if there is none."""
+    found = [(-(-one.low // step) * step, one.high) for one in ranges]
+    return min([amount for amount, high in found if amount <= high], default=None)
+
+
 class Allocator:
     """Tries parallel jobs."""
 

@@ -16,7 +16,7 @@ from roost.base import records
 from roost.gridengine.objects.host import GLOBAL
 from roost.gridengine.objects.parallel import ParallelEnvironment
 from roost.gridengine.objects.scheduler import formula_terms
-from roost.gridengine.scheduling.allocation import Allocation, Allocator
+from roost.gridengine.scheduling.allocation import Allocation, Allocator, least
 from roost.gridengine.scheduling.booked import inside, window_of
 from roost.gridengine.scheduling.durations import Durations, closures
 from roost.gridengine.scheduling.ledger import ALWAYS, SLOTS, Account, Ledger, Window, exclusive_names, needs_of
@@ -178,6 +178,8 @@ class Dispatcher:
         self._dropped: dict[Reason, None] = {}
         self._dispatches: list[Dispatch] = []
         self._waiting: dict[int, Waiting] = {}
+        #: whether no instance takes jobs any more, so that nothing is told of those that come now
+        self._is_over = False
         if outer is not None:
             self._dropped, self._dispatches, self._waiting = outer._dropped, outer._dispatches, outer._waiting
         self._forgets = any(
@@ -260,14 +262,17 @@ class Dispatcher:
             self._snapshot.pending,
             key=lambda job: (-found.get(job.number, NO_PRIORITY).priority, job.submitted, job.number),
         )
+        # Grid Engine ends a run without instances, unless reservations could use some that are full or closed by day.
+        self._is_over = self._all_dropped and not self._any_later()
         for job in jobs:
             if job.reservation:
                 self._run_reserved(job)
             else:
                 self._run_job(job)
+                self._is_over |= self._all_dropped
             yield
-        all_dropped = self._instances and len(self._dropped) == len(self._instances)
-        dropped = (*self._dropped, *((Reason(Code.ALL_DROPPED),) if all_dropped else ()))
+        over = self._instances and self._all_dropped and not self._any_later()
+        dropped = (*self._dropped, *((Reason(Code.ALL_DROPPED),) if over else ()))
         letters = {name: self._states.letters(position) for position, name in enumerate(self._names)}
         return Plan(
             dispatches=tuple(self._dispatches),
@@ -284,6 +289,18 @@ class Dispatcher:
             waiting=self._waiting,
             states={name: states for name, states in letters.items() if states},
         )
+
+    @property
+    def _all_dropped(self) -> bool:
+        return len(self._dropped) == len(self._instances)
+
+    def _any_later(self) -> bool:
+        """Whether jobs are looked at for reservations only: an instance is full, or closed by its calendar."""
+        if not self._snapshot.cell.scheduler.max_reservation:
+            return False
+        closed = {name for at, name in enumerate(self._names) if "D" in self._states.letters(at)}
+        codes = [(one.code, one.values[0]) for one in self._dropped]
+        return any(code is Code.FULL or (code is Code.DISABLED and name in closed) for code, name in codes)
 
     def _run_reserved(self, job: PendingJob) -> None:
         """Try a job of an advance reservation with what that has."""
@@ -407,8 +424,8 @@ class Dispatcher:
     def _told(self, request: Request, kinds: list[Kind]) -> tuple[Reason, ...]:
         if not kinds:
             return (Reason(Code.NO_PE, (request.environment,)),)
-        if request.environment and len(self._dropped) == len(self._instances):
-            # Grid Engine ends the run here; that all queues are left out says it all.
+        if self._is_over and not all(kind.told or kind.nowhere for kind in kinds):
+            # It is not looked at; that all queues are left out says it all.
             return ()
         return self._matcher.told(kinds[0]) + tuple(one for kind in kinds[1:] for one in self._matcher.told(kind))
 
@@ -453,6 +470,7 @@ class Dispatcher:
             return None
         refusal = self._matcher.cell_refusal(kind)
         if refusal is not None:
+            kind.nowhere = True
             kind.reasons.append(refusal)
             if kind.environment is not None:
                 kind.reasons.append(Reason(Code.PE_OFFERS, (kind.environment.name, 0)))
@@ -470,7 +488,14 @@ class Dispatcher:
         return None
 
     def _parallel(self, kind: Kind, environment: ParallelEnvironment) -> Allocation | Reason:
-        free = int(self._environments[environment.name].left_in(SLOTS, kind.window))
+        account = self._environments[environment.name]
+        free = int(account.left_in(SLOTS, kind.window))
+        if (fewest := least(kind.request.slots, environment.slots_a_host or 1)) is not None and fewest > free:
+            kind.nowhere = True
+            total = int(account.capacity[SLOTS])
+            if fewest > total:
+                kind.reasons.append(Reason(Code.PE_OFFERS, (environment.name, total)))
+            return Reason(Code.PE_OFFERS, (environment.name, free))
         master = self._masters.get((kind.request, environment.name))
         if master is not None and self._forgets:
             master.forget()

@@ -134,6 +134,8 @@ class Kind:
     on_cell: bool = False
     #: nothing takes it any more
     exhausted: bool = False
+    #: it was refused before any host was looked at
+    nowhere: bool = False
     reasons: list[Reason] = field(default_factory=list)
     #: queues, hosts and settings of instances that allow it as a whole
     queues: set[str] = field(default_factory=set)
@@ -159,7 +161,7 @@ class Kind:
             one.refused.clear()
             one.reasons.clear()
         self.told = ()
-        self.exhausted = False
+        self.exhausted = self.nowhere = False
 
 
 class Matcher:
@@ -315,6 +317,10 @@ class Matcher:
                 return False
             kind.queues.add(queue)
         refusal = None if host.open else self._forced_refusal(kind, host, spot)
+        if refusal is not None and kind.environment is not None:
+            # Grid Engine does not tell parallel jobs.
+            kind.refused.update(host.positions)
+            return False
         if refusal is None:
             refusal = self._stock_refusal(kind, host)
             if refusal is not None:
@@ -342,6 +348,8 @@ class Matcher:
 
     def told(self, kind: Kind) -> tuple[Reason, ...]:
         """Why jobs of a kind wait that does not fit anywhere; one value for all of them."""
+        if kind.nowhere:
+            return tuple(kind.reasons)
         if not kind.told:
             full: Iterable[Reason] = self._full.values()
             if kind.request.queues:
@@ -352,7 +360,7 @@ class Matcher:
                         self.fits(kind, spot)
                 full = ()
             found = (*kind.reasons, *kind.stock.reasons, *full)
-            kind.told = found if kind.environment is None else tuple([one for one in found if not _lacks_slots(one)])
+            kind.told = found if kind.environment is None else tuple([one for one in found if not _untold(one)])
         return kind.told
 
     def _quota_refusal(self, kind: Kind, counters: tuple[Counter, ...]) -> Reason | None:
@@ -619,10 +627,11 @@ class Matcher:
         return found + (bool(queues) and not self._patterns.any_instance(queues, spot.instance))
 
 
-def _lacks_slots(reason: Reason) -> bool:
-    """Whether a reason is about slots, of which parallel jobs are only told how many their environment offers."""
+def _untold(reason: Reason) -> bool:
+    """Whether parallel jobs are not told: of slots, of which they hear what their environment offers, and of what is
+    unknown where they look."""
     offer = reason.values[2] if reason.code is Code.OFFERS else None
-    return isinstance(offer, Offer) and offer.definition.name == SLOTS
+    return reason.code is Code.UNKNOWN_RESOURCE or (isinstance(offer, Offer) and offer.definition.name == SLOTS)
 
 
 def _project_refusal(request: Request, place: QueueSettings | ExecutionHost, where: str, name: str) -> Reason | None:

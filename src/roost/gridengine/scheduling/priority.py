@@ -8,7 +8,7 @@ where no job has any, it is 0.5.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from roost.gridengine.cell import Cell
@@ -16,7 +16,7 @@ from roost.gridengine.objects.complex import Complex, value_number
 from roost.gridengine.objects.scheduler import SchedulerConfiguration
 from roost.gridengine.scheduling.ledger import SLOTS
 from roost.gridengine.scheduling.patterns import environments
-from roost.gridengine.scheduling.snapshot import Request, Snapshot
+from roost.gridengine.scheduling.snapshot import Range, Request, Snapshot
 from roost.gridengine.scheduling.tickets import Tickets, tickets
 from roost.model.cell_priority import Priority
 
@@ -49,10 +49,13 @@ def _jobs(snapshot: Snapshot) -> Iterable[_Job]:
 
 def assumed_slots(request: Request, cell: Cell) -> float:
     """The slots that count for the urgency of a job that waits: what `urgency_slots` makes of its ranges."""
-    if not request.slots:
-        return 1
-    low, high = min(one.low for one in request.slots), max(one.high for one in request.slots)
-    environment = next(iter(environments(request.environment, cell)), None)
+    return counted_slots(request.environment, request.slots, cell) if request.slots else 1
+
+
+def counted_slots(pattern: str, ranges: Sequence[Range], cell: Cell) -> float:
+    """What `urgency_slots` of the first parallel environment that a pattern names makes of ranges of slots."""
+    low, high = min(one.low for one in ranges), max(one.high for one in ranges)
+    environment = next(iter(environments(pattern, cell)), None)
     match environment.urgency_slots.casefold() if environment else "min":
         case "min":
             return low

@@ -134,7 +134,9 @@ _SENTENCES: Final[dict[Code, Callable[..., str]]] = {
     Code.NOT_IN_QUEUES: lambda name: (
         f'cannot run in queue "{name}" because it is not contained in its hard queue list (-q)'
     ),
-    Code.PERMISSION: lambda kind, name: f'has no permission for {kind} "{name}"',
+    Code.PERMISSION: lambda kind, name: (
+        f'cannot run because no access to PE "{name}"' if kind == "PE" else f'has no permission for {kind} "{name}"'
+    ),
     Code.PROJECT: lambda project, where, name: (
         f'({project or "no project"}) does not have the correct project to run {where} "{name}"'
     ),

@@ -101,12 +101,13 @@ class States:
     def _state(self, snapshot: Snapshot, instance: QueueInstance, positions: dict[str, int]) -> _State:
         letters = self._first_letters(snapshot, instance)
         closing = _CLOSING & set(letters)
-        code = Code.DISABLED if _DISABLED & closing else Code.NOT_AVAILABLE
+        # Whatever makes it unavailable comes before that it is disabled.
+        code = Code.NOT_AVAILABLE if closing - _DISABLED else Code.DISABLED
         settings = instance.settings
         load = self._thresholds(settings.load_thresholds)
         alarm = self._first(instance, self._thresholds(settings.suspend_thresholds), adjusted=False)
         closed = Reason(code, (instance.name,)) if closing else None
-        if code is Code.DISABLED and (overload := self._first(instance, load)):
+        if closing and code is Code.DISABLED and (overload := self._first(instance, load)):
             # Grid Engine leaves out what is overloaded before what is disabled.
             closed = Reason(Code.OVERLOADED, (instance.name, overload))
         if closed is None and alarm is not None:
@@ -265,10 +266,13 @@ class States:
         `own`: what the jobs that are asked about have of the instance, where they have a part of their own.
         """
         state = self._states[position]
+        not_available = Reason(Code.NOT_AVAILABLE, (state.instance.name,))
+        if state.suspended_by:
+            return not_available
         if state.closed is not None:
             return state.closed
-        if state.suspended_by or self._preempted(state):
-            return Reason(Code.NOT_AVAILABLE, (state.instance.name,))
+        if self._preempted(state):
+            return not_available
         account = state.account if own is None else own
         left = account.left.get(SLOTS)
         if left is not None and left < 1 and account.left_in(SLOTS, self._ledger.now) < 1:
@@ -352,4 +356,4 @@ class States:
 
 
 def _order(letter: str) -> int:
-    return "uaACsSdDEcoP".index(letter)
+    return "aACDduESscoP".index(letter)

@@ -80,7 +80,8 @@ class CellView:
         """The jobs that are there, a line each: those that run, then those that wait, each by priority."""
         tasks = self.tasks()
         called = {id(task): name for name, task in tasks.items()}
-        priorities = {} if self._record is None else {job: each.priority for _, job, each in self._record.priorities()}
+        known = () if self._record is None else self._record.priorities()
+        priorities = {job: each.priority for _, job, each, _ in known}
         order = sorted(tasks.values(), key=lambda task: (-priorities.get(task.job, 0.0), *task.order))
         lines = [self._running(called[id(task)], task) for task in order if task.runs]
         for task, numbers in grouped([task for task in order if not task.runs and task.state != "z"]):

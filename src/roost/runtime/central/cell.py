@@ -623,7 +623,10 @@ class PoolCell:
         from roost.gridengine.pool.cycle import CellRecord
 
         found = last.trail.priorities() if isinstance(last.trail, CellRecord) else ()
-        return [CellPriority(schedd=schedd, cluster=cluster, figures=each._asdict()) for schedd, cluster, each in found]
+        return [
+            CellPriority(schedd=schedd, cluster=cluster, figures=each._asdict(), user_limit=limited)
+            for schedd, cluster, each, limited in found
+        ]
 
     def cycle(self, active: ActiveCell, snapshot: Snapshot, significant: tuple[str, ...]) -> Steps[Plan]:
         """A cycle of the cell, in steps."""

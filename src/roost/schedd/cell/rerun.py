@@ -6,7 +6,8 @@ unknown host are run again (``RescheduleAfter``, s; none for never).
 
 * Its machine is silent: it is run again after that time. Else it stays where it is until the machine is heard of, for
   it may run there. The machine keeps the job as long without a sign of life from the queue, so none runs twice.
-* Its machine has lost it (restarted, or lost its state): it is run again, or it is over.
+* Its machine has lost it (restarted, or lost its state): it is run again, or it is over. One whose epilog failed
+  is run again always.
 * Its machine's owner or the pool takes the slot away, which no Grid Engine does: it is run again, unless it was
   submitted with `-r n`.
 
@@ -38,6 +39,8 @@ _TAKEN_AWAY: Final = frozenset(
 )  # fmt: skip
 #: Ends by which a machine says that it lost sight of a run.
 _LOST: Final = frozenset((VacateCode.STARTER_ERROR,))
+#: `CellFailed` of a run whose job had ended, and whose epilog failed: the machine saw how it ended.
+_IN_EPILOG: Final = frozenset((14, 15))
 _NAME, _RERUN = fold(cell.NAME), fold(cell.RERUN)
 
 
@@ -83,5 +86,5 @@ def is_over(job: Job, code: int, attributes: ClassAd) -> bool:
     if task is None or attributes.get("CellFailed") == MIGRATING:
         return False
     if code in _LOST:
-        return not reruns(job.ad)
+        return not reruns(job.ad) and attributes.get("CellFailed") not in _IN_EPILOG
     return code in _TAKEN_AWAY and job.ad.cell(_RERUN) == "n"

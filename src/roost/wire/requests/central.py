@@ -220,6 +220,8 @@ class CellPriority(Struct):
     #: By the names of `roost.model.cell_priority.Priority`: priority; posix, urgency_share and ticket_share (0 to 1);
     #: resources, waiting and deadline, the sums of the urgency; override, functional and share, the tickets.
     figures: dict[str, float]
+    #: Whether what waits of it is left out of the run: its user has as many jobs as `maxujobs` allows.
+    user_limit: bool = False
 
 
 class CellPriorities(Request[list[CellPriority]]):

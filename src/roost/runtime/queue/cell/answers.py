@@ -261,7 +261,8 @@ class CellAnswers:
             found = [why for one in clusters if (why := await self._ranking_refusal(one.common, sender))][:1]
         if not found:
             found = [why for one in clusters if (why := await self._reservation_refusal(one.common, sender))][:1]
-        return _denied(found)
+        # Grid Engine tells users of `qsub` what it finds first.
+        return _denied(found[:1] if any(_NAME in one.common.cells for one in clusters) else found)
 
     async def _ranking_refusal(self, given: ClassAd, sender: str) -> str:
         """Why a user may not give jobs a deadline or override tickets; "" if that is allowed, or they get none."""
