@@ -24,8 +24,9 @@ class Stay(Struct):
 def stays(records: Iterable[SlotTransition], slot: str, since: float, now: float) -> list[Stay]:
     """The stays of one slot between two instants, the first one first; none where nothing is on record.
 
-    There are gaps where nobody knows: before the first transition, and where a transition does not begin in the state
-    that the one before it led to, since the machine's daemon was away in between. Stays without length are left out.
+    There are gaps where the state is not known: before the first transition, and where a transition does not begin in
+    the state that the one before it led to, since the machine's daemon was away in between. Stays without length are
+    left out.
     """
     own = sorted((each for each in records if each.slot == slot and not each.starter), key=lambda each: each.at)
     if not own:
