@@ -44,7 +44,10 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     submit.add_argument("--no-submit", action="store_true", help="write the submit description, and stop there")
     status = commands.add_parser("status", help="show the progress of runs")
     add_pool_options(status)
-    status.add_argument("cluster", metavar="CLUSTER", nargs="*", type=int, help="cluster of a run (default: all runs)")
+    status.add_argument(
+        "run", metavar="RUN", nargs="*",
+        help="cluster of a run, or a DAG file, whose last run is shown when it is over, too (default: all runs)",
+    )  # fmt: skip
     run = commands.add_parser("run", help="run DAG files here, until they are over, without submitting the run itself")
     add_pool_options(run, as_json=False)
     run.add_argument("file", metavar="FILE", nargs="+", help="DAG file")
@@ -154,9 +157,29 @@ _COLUMNS: Final = ("Total", "Done", "Prerun", "Queued", "Postrun", "Ready", "Unr
 
 
 def _status(args: argparse.Namespace) -> int:
+    files = [each for each in args.run if not each.isdecimal()]
+    if files and len(files) < len(args.run):
+        raise CommandError("name clusters or DAG files, not both")
+    return _status_of_files(args, files) if files else _status_of_clusters(args)
+
+
+def _status_of_files(args: argparse.Namespace, files: list[str]) -> int:
+    from roost.cli.dag_past import data_of_run, lines_of, past_run
+
+    found = [(file, past_run(file, Home.find(args.home))) for file in files]
+    if args.json:
+        print_json([{"file": file, **data_of_run(past)} for file, past in found])
+    else:
+        for file, past in found:
+            for line in lines_of(file, past):
+                say(line)
+    return Exit.OK if all(past.exit_status == 0 for _, past in found) else Exit.NO
+
+
+def _status_of_clusters(args: argparse.Namespace) -> int:
     names = ("ClusterId", "Owner", "JobStatus", "QDate", "JobBatchName", "Cmd", "DAG_Status")
     request = queue.Query(
-        jobs=tuple(str(each) for each in args.cluster),
+        jobs=tuple(args.run),
         projection=(*names, *(f"DAG_Nodes{each}" for each in _COLUMNS)),
         constraint="DAG_NodesTotal =!= undefined",
     )
@@ -168,7 +191,7 @@ def _status(args: argparse.Namespace) -> int:
         _say_status(row)
     if not rows:
         say("no run of a DAG is in the queue; one that is over is in `roost history`")
-    return Exit.OK if rows or not args.cluster else Exit.NO
+    return Exit.OK if rows or not args.run else Exit.NO
 
 
 def _say_status(row: dict[str, Any]) -> None:

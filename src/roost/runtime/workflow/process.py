@@ -236,7 +236,8 @@ class Process:
         progress, row = self.run.nodes[taken.node], taken.row
         telling = row.target in (NodeState.READY, NodeState.ERROR)
         details = f": {progress.details}" if telling and progress.details else ""
-        _log.info("node %s: %s -> %s (%s)%s", taken.node, row.source.name, row.target.name, row.on, details)
+        cause = ", ".join(row.on)
+        _log.info("node %s: %s -> %s (%s)%s", taken.node, row.source.name, row.target.name, cause, details)
 
     def _write_post(self, node: str) -> None:
         # A node that is tried again has forgotten its cluster and how the script ended by now.
