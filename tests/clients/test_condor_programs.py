@@ -111,3 +111,43 @@ def test_htmap_maps_holds_and_releases_by_the_python_modules(pool: Pool) -> None
         "tags": ["doubles", "waits"],
         "left": 0,
     }
+
+
+@slow
+def test_pycondor_runs_a_dag_and_a_job(pool: Pool) -> None:
+    assert found(pool, "pycondor==0.6.1", "pycondor") == {
+        "left": "",
+        "printed": ["", "one", "three", "two"],
+        "rescue": [],
+        "ended": 0,
+    }
+
+
+@slow
+def test_pycondor_passes_its_own_tests(pool: Pool) -> None:
+    python = environment_with("pycondor==0.6.1", "pytest==8.3.5")
+    place = pool.work / "pycondor_tests"
+    place.mkdir()
+    command = [python, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--pyargs", "pycondor.tests"]
+    done = subprocess.run(
+        command, cwd=place, env=environment_in(pool, place), capture_output=True, text=True, timeout=PATIENCE_S,
+        check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, f"{done.stdout}{done.stderr}{pool.logs()}"
+
+
+@slow
+def test_condorpy_waits_for_jobs_that_bring_files_back(pool: Pool) -> None:
+    files = {f"made.{number}": f"made by {number}" for number in range(3)}
+    assert found(pool, "condorpy==0.7.0", "condorpy") == {
+        "cluster": True,
+        "status": "Completed",
+        "files": {**files, **{f"trial.{number}.out": f"out {number}" for number in range(3)}},
+    }
+
+
+@slow
+def test_htchirp_speaks_to_the_queue_of_its_job(pool: Pool) -> None:
+    found_out = found(pool, "htchirp==3.0", "htchirp")
+    assert found_out["printed"].startswith("7 CONDOR ["), found_out
+    assert (found_out["back"], found_out["told"]) == ("input\nmore\n", True)

@@ -45,7 +45,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     status = commands.add_parser("status", help="show the progress of runs")
     add_pool_options(status)
     status.add_argument(
-        "run", metavar="RUN", nargs="*",
+        "cluster", metavar="CLUSTER", nargs="*",
         help="cluster of a run, or a DAG file, whose last run is shown when it is over, too (default: all runs)",
     )  # fmt: skip
     run = commands.add_parser("run", help="run DAG files here, until they are over, without submitting the run itself")
@@ -157,8 +157,8 @@ _COLUMNS: Final = ("Total", "Done", "Prerun", "Queued", "Postrun", "Ready", "Unr
 
 
 def _status(args: argparse.Namespace) -> int:
-    files = [each for each in args.run if not each.isdecimal()]
-    if files and len(files) < len(args.run):
+    files = [each for each in args.cluster if not each.isdecimal()]
+    if files and len(files) < len(args.cluster):
         raise CommandError("name clusters or DAG files, not both")
     return _status_of_files(args, files) if files else _status_of_clusters(args)
 
@@ -179,7 +179,7 @@ def _status_of_files(args: argparse.Namespace, files: list[str]) -> int:
 def _status_of_clusters(args: argparse.Namespace) -> int:
     names = ("ClusterId", "Owner", "JobStatus", "QDate", "JobBatchName", "Cmd", "DAG_Status")
     request = queue.Query(
-        jobs=tuple(args.run),
+        jobs=tuple(args.cluster),
         projection=(*names, *(f"DAG_Nodes{each}" for each in _COLUMNS)),
         constraint="DAG_NodesTotal =!= undefined",
     )
@@ -191,7 +191,7 @@ def _status_of_clusters(args: argparse.Namespace) -> int:
         _say_status(row)
     if not rows:
         say("no run of a DAG is in the queue; one that is over is in `roost history`")
-    return Exit.OK if rows or not args.run else Exit.NO
+    return Exit.OK if rows or not args.cluster else Exit.NO
 
 
 def _say_status(row: dict[str, Any]) -> None:

@@ -45,7 +45,7 @@ def test_submit_says_how_many_jobs_went_to_which_cluster(desk: Desk) -> None:
     done = desk("condor_submit", "a.sub")
     cluster = re.fullmatch(r"Submitting job\(s\)\.\.\.\n3 job\(s\) submitted to cluster (\d+)\.\n", done.out)
     assert cluster is not None
-    assert done.err == f"To monitor your job(s), run: condor_watch_q -clusters {cluster[1]}\n"
+    assert done.err == "", "programs take that for a failure"
     number = int(cluster[1]) + 1
     assert desk("condor_submit", "--terse", "-file", "a.sub") == Done(0, f"{number}.0 - {number}.2\n", "")
     one = desk("condor_submit", "a.sub", "-a", "arguments = 7", "batch_name=mine")

@@ -243,7 +243,8 @@ def _submit(order: Order, submission: Submission) -> int:
     _told(order, [(each.cluster, each.jobs) for each in taken], "Submitting", "submitted")
     if "spool" in order.flags:
         _spool(order, [each.cluster for each in taken])
-    if "terse" not in order.flags:
+    if "terse" not in order.flags and sys.stderr.isatty():
+        # Programs take a command that prints to standard error for one that failed.
         clusters = " ".join(str(each.cluster) for each in taken)
         _tell(f"To monitor your job(s), run: condor_watch_q -clusters {clusters}")
     return 0
