@@ -138,11 +138,11 @@ def test_pycondor_passes_its_own_tests(pool: Pool) -> None:
 
 @slow
 def test_condorpy_waits_for_jobs_that_bring_files_back(pool: Pool) -> None:
-    files = {f"made.{number}": f"made by {number}" for number in range(3)}
     assert found(pool, "condorpy==0.7.0", "condorpy") == {
         "cluster": True,
         "status": "Completed",
-        "files": {**files, **{f"trial.{number}.out": f"out {number}" for number in range(3)}},
+        "files": {f"made.{number}": f"made by {number}" for number in range(3)}
+        | {f"trial.{number}.out": f"out {number}" for number in range(3)},
     }
 
 
