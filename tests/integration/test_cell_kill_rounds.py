@@ -1,8 +1,8 @@
 """Arrays and parallel jobs of a cell while daemons are killed: nothing is lost, nothing twice, no gang half started.
 
 Each round kills one daemon of a pool of two machines with SIGKILL while they are busy: the queue, the central manager,
-a machine's daemon, or a master, after whose death its daemons end too. `make test` kills a few times;
-`make gridengine-kills` 50 times (``ROOST_KILL_ROUNDS``, ``ROOST_KILL_SEED``).
+a machine's daemon, one of the three message servers or all of them, or a master, after whose death its daemons end too.
+`make test` kills a few times, `make gridengine-kills` 50 times (``ROOST_KILL_ROUNDS``, ``ROOST_KILL_SEED``).
 """
 
 from __future__ import annotations
@@ -12,19 +12,20 @@ import os
 import random
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from tests.integration.kill_rounds import _back as back
 from tests.integration.kit import Pool, eventually
+from tests.integration.servers import Servers
 from tests.integration.test_cell_jobs import PARTITIONABLE
 from tests.integration.test_cell_parallel import Machines, Two, all_used, claimed, machines, several
 
 __all__ = ["machines"]
 
-ROUNDS = int(os.environ.get("ROOST_KILL_ROUNDS", "6"))
+ROUNDS = int(os.environ.get("ROOST_KILL_ROUNDS", "8"))
 SEED = int(os.environ.get("ROOST_KILL_SEED", "1"))
-ROLES = ("schedd", "central", "node", "second", "master", "second master")
+ROLES = ("schedd", "central", "node", "server", "servers", "second", "master", "second master")
 #: Most jobs under way at a time, in tasks.
 _LOAD = 16
 #: What is submitted in turn: lines of the description, tasks, and the slots that each may have.
@@ -98,19 +99,35 @@ def kill(machines: Two, role: str) -> None:
         eventually(lambda: pool.pid(name) not in (0, pid), f"a new {name}")
 
 
+def kill_servers(machines: Two, servers: Servers, numbers: Sequence[int]) -> None:
+    """Kill message servers, start them again a moment later, and wait for an answer."""
+    for number in numbers:
+        servers.kill(number)
+    time.sleep(0.2)
+    for number in numbers:
+        servers.start(number)
+    eventually(lambda: machines.pool.try_("queue", "--json").returncode == 0, "an answer of the queue")
+
+
 def _daemons(pool: Pool) -> list[int]:
     return [pid for pid, words in pool.processes().items() if "roost.cli" in words]
 
 
 @several
-def test_nothing_is_lost_and_no_gang_is_half_started(machines: Machines, tmp_path: Path) -> None:
+def test_nothing_is_lost_and_no_gang_is_half_started(machines: Machines, servers: Servers, tmp_path: Path) -> None:
     two, dice = machines(PARTITIONABLE), random.Random(SEED)
     load = Load(two.pool, tmp_path / "log")
     for number in range(ROUNDS):
         role = ROLES[number % len(ROLES)] if len(ROLES) >= ROUNDS else dice.choice(ROLES)
         load.more()
         time.sleep(dice.uniform(0.0, 0.8))
-        kill(two, role)
+        match role:
+            case "server":
+                kill_servers(two, servers, [dice.randrange(3)])
+            case "servers":
+                kill_servers(two, servers, range(3))
+            case _:
+                kill(two, role)
         print(f"round {number + 1}: {role} killed, {len(load.jobs)} jobs so far", flush=True)
     eventually(lambda: not two.pool.jobs(), lambda: f"jobs that do not end: {two.pool.jobs()}", 120)
     eventually(lambda: claimed(two.pool) == 0, "all slots of the machines are free again")
