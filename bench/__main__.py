@@ -7,7 +7,7 @@ import json
 import sys
 from dataclasses import asdict
 
-from bench import accounting, classad_scalar, classad_vector, gridengine, lab_simulate, negotiation, pool
+from bench import accounting, cell_pool, classad_scalar, classad_vector, gridengine, lab_simulate, negotiation, pool
 from bench.measure import Row
 
 
@@ -23,7 +23,7 @@ def main() -> int:
         print("bench: the reference library (PyPI package htcondor) is not installed on this machine", file=sys.stderr)
         return 2
     missed = 0
-    for room in (classad_scalar, classad_vector, lab_simulate, negotiation, gridengine, accounting, pool):
+    for room in (classad_scalar, classad_vector, lab_simulate, negotiation, gridengine, accounting, pool, cell_pool):
         for row in room.run(quick=arguments.quick):
             missed += not row.met
             print(json.dumps(asdict(row)) if arguments.json else _line(row), flush=True)

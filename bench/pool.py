@@ -54,11 +54,11 @@ class Pool:
         )
         self._environment = {
             name: value for name, value in os.environ.items() if not name.startswith(("ROOST_", "_CONDOR_", "_ROOST_"))
-        }
+        } | {"ROOST_HOME": str(self.home)}
 
     def __call__(self, *words: str, text: str = "") -> str:
         """Run a command of Roost; what it prints."""
-        command = [sys.executable, "-m", "roost.cli", words[0], "--home", str(self.home), *words[1:]]
+        command = [sys.executable, "-m", "roost.cli", *words]
         done = subprocess.run(
             command, cwd=self.work, env=self._environment, input=text, capture_output=True, text=True, check=False
         )
@@ -122,7 +122,8 @@ def _pss_kib(pid: int) -> int:
 
 
 @contextmanager
-def _pool() -> Iterator[Pool]:
+def started() -> Iterator[Pool]:
+    """A pool that runs meanwhile."""
     place = Path(tempfile.mkdtemp(prefix="roost-bench-"))
     try:
         pool = Pool(place)
@@ -139,7 +140,7 @@ def run(*, quick: bool) -> Iterator[Row]:
     """(e), (f), (b) and (a) on one pool, (c) and (f) with many jobs on another: memory once used is not given back."""
     if not Path("/proc/self/smaps_rollup").exists():
         return
-    with _pool() as pool:
+    with started() as pool:
         # The machine's own benchmarks, and what a start leaves behind, are over then.
         time.sleep(2 if quick else 10)
         yield _idle_memory(pool)
@@ -148,7 +149,7 @@ def run(*, quick: bool) -> Iterator[Row]:
         yield _start(pool, 5 if quick else 30)
         yield from _rate(pool, 500 if quick else 5_000)
     many = MANY // 10 if quick else MANY
-    with _pool() as pool:
+    with started() as pool:
         yield from _many(pool, many)
         yield _queue(pool, f"{many:,} jobs", WANTED_QUEUE_MANY_S)
 
