@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final, Literal
 
 from roost.cli.gridengine.asking import ask, may_change
 from roost.cli.gridengine.choosing import Named, named, tasks_named
 from roost.cli.pool import Refused
 from roost.explain.cell_tasks import Task, numbers
-from roost.gridengine.commands.errors import BAD_VALUE, FAILED, Failure
+from roost.gridengine.commands.errors import BAD_VALUE, FAILED, USAGE, Failure
 from roost.gridengine.commands.options import Given, Option, usage
 from roost.model.cell_requests import HELD, HOLDS
 from roost.schedd.status import JobStatus
@@ -29,6 +29,8 @@ OPTIONS_OF: Final = {
 OPTIONS: Final = OPTIONS_OF["qdel"]
 _POSITIONAL: Final = "job_task_list"
 
+#: Tasks in one request: more of them would keep the queue from other work for too long.
+_AT_ONCE: Final = 1000
 #: Exit statuses of qhold and qrls.
 _ABSENT: Final = 3
 _NO_OPERATOR: Final = 10
@@ -46,6 +48,10 @@ def _read(name: str, arguments: list[str]) -> tuple[list[Given], list[Named]]:
         word = arguments[at]
         option = options.get(word[1:]) if word.startswith("-") else None
         if option is None:
+            if name != "qdel" and word.startswith("-") and word != "-t":
+                raise Failure(f'qalter: invalid option argument "{word}"', USAGE)
+            if name != "qdel" and not word.strip(","):
+                raise Failure(f'qalter: Wrong job id list format "{word}" specified', BAD_VALUE)
             rest.append(word)
             at += 1
             continue
@@ -78,12 +84,14 @@ def run(name: str, arguments: list[str]) -> int:
 
 def _act(pool: Pool, action: queue.Action, tasks: Sequence[Task], letters: str = "") -> dict[str, str]:
     """Act upon tasks; why nothing was done, by the name of the queue's job. Raises Refused."""
-    if not tasks:
-        return {}
-    jobs = tuple(f"{task.job}.{task.proc}" for task in tasks)
+    jobs = [f"{task.job}.{task.proc}" for task in tasks]
     attributes = {HELD: letters} if letters else None
     reason = f"by user {pool.user}"
-    return pool.ask(queue.Act(action=action, jobs=jobs, reason=reason, attributes=attributes)).refused
+    refused: dict[str, str] = {}
+    for at in range(0, len(jobs), _AT_ONCE):
+        some = tuple(jobs[at : at + _AT_ONCE])
+        refused |= pool.ask(queue.Act(action=action, jobs=some, reason=reason, attributes=attributes)).refused
+    return refused
 
 
 def of_users(pool: Pool, users: Sequence[str]) -> list[Task]:
@@ -107,8 +115,7 @@ def _delete(pool: Pool, wanted: Sequence[Named], users: Sequence[str], *, force:
     say = sys.stdout.write
     if users and not wanted:
         found = of_users(pool, users)
-        for some in _by_job(found):
-            failed |= _delete_job(pool, some, whole=True, force=force)
+        failed = _delete_jobs(pool, found, whole=True, force=force)
         if not found:
             say(f"There is no job registered for the following users: {','.join(users)}\n")
         return FAILED if failed or not found else 0
@@ -123,8 +130,7 @@ def _delete(pool: Pool, wanted: Sequence[Named], users: Sequence[str], *, force:
                 say(f"The job {each.written} of user(s) {','.join(owners)} does not exist\n")
             else:
                 say(f'denied: job "{each.number}" does not exist\n')
-        for some in _by_job(found):
-            failed |= _delete_job(pool, some, whole=each.tasks is None, force=force)
+        failed |= _delete_jobs(pool, found, whole=each.tasks is None, force=force)
     return FAILED if failed else 0
 
 
@@ -138,21 +144,29 @@ def _no_tasks(pool: Pool, named: Named, other: Task, owners: Sequence[str]) -> s
     return f'job "{named.written}" task id range "{numbers(lacking)}" comprises no tasks{of_users}'
 
 
-def _delete_job(pool: Pool, tasks: list[Task], *, whole: bool, force: bool) -> bool:
-    """Delete the tasks of one job, and tell; whether that was refused."""
-    user, number, say = pool.user, tasks[0].job, sys.stdout.write
-    going = [task for task in tasks if task.state.startswith("d")]
-    rest = [task for task in tasks if task not in going]
-    if going and not force:
+def _delete_jobs(pool: Pool, tasks: Sequence[Task], *, whole: bool, force: bool) -> bool:
+    """Delete tasks, and tell of each job; whether that was refused for any."""
+    refused = _act(pool, "remove-x" if force else "remove", [task for task in tasks if force or not _is_going(task)])
+    told = [_tell_deleted(pool.user, some, refused, whole=whole, force=force) for some in _by_job(tasks)]
+    return any(told)
+
+
+def _is_going(task: Task) -> bool:
+    return task.state.startswith("d")
+
+
+def _tell_deleted(user: str, tasks: list[Task], refused: Mapping[str, str], *, whole: bool, force: bool) -> bool:
+    """Tell what became of the tasks of one job; whether that was refused."""
+    number, say = tasks[0].job, sys.stdout.write
+    chosen = {f"{task.job}.{task.proc}": task for task in tasks if force or not _is_going(task)}
+    if len(chosen) < len(tasks):
         say(f"job {number} is already in deletion\n")
-        if not rest:
+        if not chosen:
             return False
-    chosen = tasks if force else rest
-    refused = _act(pool, "remove-x" if force else "remove", chosen)
-    if any(why == "permission-denied" for why in refused.values()):
+    if any(refused.get(name) == "permission-denied" for name in chosen):
         say(f"{_NO_RIGHT.format(user=user, job=number)}\n")
         return True
-    done = [task for task in chosen if f"{task.job}.{task.proc}" not in refused]
+    done = [task for name, task in chosen.items() if name not in refused]
     running, waiting = [task for task in done if task.runs], [task for task in done if not task.runs]
     for task in running:
         what = f"job-array task {number}.{task.number}" if task.tasks else f"job {number}"
@@ -164,10 +178,10 @@ def _delete_job(pool: Pool, tasks: list[Task], *, whole: bool, force: bool) -> b
 
 def _called(tasks: Sequence[Task], *, whole: bool) -> str:
     number = tasks[0].job
-    if whole or not tasks[0].tasks:
+    if whole:
         return f"job {number}"
     if len(tasks) == 1:
-        return f"job-array task {number}.{tasks[0].number}"
+        return f"job-array task {number}.{max(1, tasks[0].number)}"
     return f"job-array tasks {numbers([task.number for task in tasks])} of job {number}"
 
 
@@ -189,8 +203,7 @@ def _hold(
         elif not found and not others:
             say(f'denied: job "{each.written}" does not exist\n')
             status = status or _ABSENT
-        for some in _by_job(found):
-            status = hold_job(pool, action, letters, some) or status
+        status = hold_jobs(pool, action, letters, found) or status
     return status
 
 
@@ -205,23 +218,38 @@ def _changes(task: Task, action: str, letters: set[str]) -> bool:
     return bool(letters & set(task.holds)) or (task.status == JobStatus.HELD and not task.holds)
 
 
-def hold_job(pool: Pool, action: Literal["hold", "release"], letters: str, tasks: list[Task]) -> int:
-    """Hold or release the tasks of one job, and tell of those that it changes. The exit status."""
-    number, say = tasks[0].job, sys.stdout.write
-    if not may_change(pool, tasks[0].owner):
-        say(f"{_not_owner(pool, number)}\n")
-        return _NOT_OWNER
+def hold_jobs(pool: Pool, action: Literal["hold", "release"], letters: str, tasks: Sequence[Task]) -> int:
+    """Hold or release tasks, and tell of those that it changes. The exit status."""
+    owners = {task.owner for task in tasks}
+    allowed = {owner for owner in sorted(owners) if may_change(pool, owner)}
     # Rights are asked for where something changes.
-    changing = [task for task in tasks if _changes(task, action, set(letters))]
+    changing = [task for task in tasks if task.owner in allowed and _changes(task, action, set(letters))]
+    denied, refused, status = "", dict[str, str](), 0
     try:
         refused = _act(pool, action, changing, letters)
     except Refused as refusal:
         if refusal.answer.code != "not-permitted":
             raise
-        say(f"{refusal.answer.text}\n" * len(changing))
-        return _NO_OPERATOR
-    status = 0
-    for task in changing:
+        denied = refusal.answer.text
+    of_job = {some[0].job: some for some in _by_job(changing)}
+    for some in _by_job(tasks):
+        number = some[0].job
+        if some[0].owner not in allowed:
+            sys.stdout.write(f"{_not_owner(pool, number)}\n")
+            status = _NOT_OWNER
+        elif denied and number in of_job:
+            sys.stdout.write(f"{denied}\n" * len(of_job[number]))
+            status = _NO_OPERATOR
+        else:
+            status = _tell_held(action, of_job.get(number, []), refused) or status
+    return status
+
+
+def _tell_held(action: Literal["hold", "release"], tasks: list[Task], refused: Mapping[str, str]) -> int:
+    """Tell of the tasks of one job that were held or released. The exit status."""
+    say, status = sys.stdout.write, 0
+    for task in tasks:
+        number = task.job
         what = f"job-array task {number}.{task.number}" if task.tasks else f"job {number}"
         why = refused.get(f"{task.job}.{task.proc}")
         if why is None:

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from roost.cli.gridengine.acting import hold_job, of_users
+from roost.cli.gridengine.acting import hold_jobs, of_users
 from roost.cli.gridengine.asking import ask
 from roost.cli.gridengine.choosing import Named, named, tasks_named
 from roost.cli.gridengine.description import attributes_of, directory_of, environment_of
@@ -180,9 +180,9 @@ class _Change:
         letters = HOLDS.upper() if "n" in self._holds else self._holds
         status = 0
         if away := "".join(letter.lower() for letter in letters if letter.isupper()):
-            status = hold_job(pool, "release", away, tasks)
+            status = hold_jobs(pool, "release", away, tasks)
         if kept := "".join(letter for letter in letters if letter.islower()):
-            status = hold_job(pool, "hold", kept, tasks) or status
+            status = hold_jobs(pool, "hold", kept, tasks) or status
         return min(status, FAILED)
 
     def _alter(self, pool: Pool, number: int) -> int:

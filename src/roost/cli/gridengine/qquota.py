@@ -7,7 +7,6 @@ import sys
 import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
-from xml.sax.saxutils import escape
 
 from roost.base.records import replace
 from roost.cli.gridengine.asking import ask, cell_files
@@ -110,17 +109,18 @@ def table(rows: Sequence[Use]) -> str:
 
 def xml(rows: Sequence[Use]) -> str:
     """The rows as XML."""
+    from roost.cli.gridengine.xml import escape
+
+    def quoted(text: str) -> str:
+        return "'" + escape(text).replace("'", "&apos;") + "'"
+
     lines = ["<?xml version='1.0'?>", f'<qquota_result xmlns="{_SCHEMA}">']
     for row in rows:
-        lines.append(f" <qquota_rule name={_quoted(row.label)}>")
+        lines.append(f" <qquota_rule name={quoted(row.label)}>")
         for kind, found in row.filters.items():
             lines += [f"   <{kind}>{escape(name)}</{kind}>" for name in found.include]
             lines += [f"   <x{kind}>{escape(name)}</x{kind}>" for name in found.exclude]
-        used = f" value={_quoted(row.used)}" if row.used else ""
-        lines.append(f"   <limit resource={_quoted(row.resource)} limit={_quoted(row.limit)}{used}/>")
+        used = f" value={quoted(row.used)}" if row.used else ""
+        lines.append(f"   <limit resource={quoted(row.resource)} limit={quoted(row.limit)}{used}/>")
         lines.append(" </qquota_rule>")
     return "\n".join([*lines, "</qquota_result>", ""])
-
-
-def _quoted(text: str) -> str:
-    return "'" + escape(text, {"'": "&apos;"}) + "'"

@@ -6,10 +6,10 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final
-from xml.sax.saxutils import escape, quoteattr
 
 from roost.cli.gridengine.asking import ask
 from roost.cli.gridengine.tables import date
+from roost.cli.gridengine.xml import escape, quoted
 from roost.gridengine.commands.errors import FAILED, Failure
 from roost.gridengine.commands.options import Given, Option, taken, usage
 from roost.gridengine.pool.requests import pairs, parallel
@@ -171,9 +171,9 @@ def _rest(row: ReservationState) -> Iterator[str]:
     if one.resources:
         yield from _list(
             "resource_list",
-            (f"<resource name={quoteattr(pair.name)} type={quoteattr(pair.text)}/>" for pair in pairs(one.resources)),
+            (f"<resource name={quoted(pair.name)} type={quoted(pair.text)}/>" for pair in pairs(one.resources)),
         )
-    slots = (f'<granted_slots  queue_instance={quoteattr(each.instance)} slots="{each.slots}"/>' for each in one.grants)
+    slots = (f'<granted_slots  queue_instance={quoted(each.instance)} slots="{each.slots}"/>' for each in one.grants)
     yield from _list("granted_slots_list", slots)
     if one.environment:
         yield from _list(
@@ -188,10 +188,10 @@ def _rest(row: ReservationState) -> Iterator[str]:
     if one.mail_options:
         yield from _element("mail_options", one.mail_options)
     if one.mail_list:
-        addresses = (f"<mail  user={quoteattr(user)} host={quoteattr(host)}/>" for user, host in _mail(row))
+        addresses = (f"<mail  user={quoted(user)} host={quoted(host)}/>" for user, host in _mail(row))
         yield from _list("mail_list", addresses)
     if one.users:
-        yield from _list("acl_list", (f"<acl  user={quoteattr(user)}/>" for user in one.users))
+        yield from _list("acl_list", (f"<acl  user={quoted(user)}/>" for user in one.users))
 
 
 def _list(name: str, lines: Iterator[str] | Sequence[str]) -> Iterator[str]:

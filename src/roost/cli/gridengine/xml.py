@@ -23,6 +23,12 @@ def escape(text: str) -> str:
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
+def quoted(text: str) -> str:
+    """A text as the value of an attribute."""
+    marked = escape(text).replace("\n", "&#10;").replace("\r", "&#13;").replace("\t", "&#9;")
+    return '"' + marked.replace('"', "&quot;") + '"'
+
+
 def element(name: str, value: object, depth: int) -> str:
     """An element with a text."""
     return f"{'  ' * depth}<{name}>{escape(str(value))}</{name}>\n"
