@@ -57,9 +57,10 @@ sim: $(VENV)/ready ## simulate N=1000 worlds with faults, from SEED=1 on
 soak: $(VENV)/ready ## break a pool of three machines ROUNDS=500 times under 10 jobs a round, and compare results by content
 	$(BIN)/python -m tests.soak --rounds $(ROUNDS) --jobs $$((10 * $(ROUNDS))) --dags $$(($(ROUNDS) / 5)) --seed $(SEED)
 
-gridengine-conformance: $(VENV)/ready ## replay transcripts and sessions of Grid Engine; draw new ones on the one that ROOST_GRIDENGINE_CELL names
-	ROOST_TEST_TRANSCRIPTS=all ROOST_TEST_SESSIONS=all ROOST_GRIDENGINE_SEED=$(SEED) $(BIN)/python -m pytest -q -rs \
-		tests/gridengine/test_conformance.py tests/gridengine/test_sessions.py tests/transcripts
+gridengine-conformance: $(VENV)/ready ## replay transcripts, sessions and mistakes of Grid Engine; draw new ones on the one that ROOST_GRIDENGINE_CELL names
+	ROOST_TEST_TRANSCRIPTS=all ROOST_TEST_SESSIONS=all ROOST_TEST_MISTAKES=all ROOST_GRIDENGINE_SEED=$(SEED) \
+		$(BIN)/python -m pytest -q -rs tests/gridengine/test_conformance.py tests/gridengine/test_mistakes.py \
+		tests/gridengine/test_sessions.py tests/transcripts
 
 gridengine-kills: $(VENV)/ready ## kill daemons ROUNDS=50 times under arrays and parallel jobs of a cell
 	ROOST_KILL_ROUNDS=$(if $(filter file,$(origin ROUNDS)),50,$(ROUNDS)) ROOST_KILL_SEED=$(SEED) $(BIN)/python -m pytest -q -s \

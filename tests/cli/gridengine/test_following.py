@@ -121,7 +121,7 @@ def test_qalter_changes_how_many_tasks_run_at_once(desk: Desk) -> None:
     assert desk("qalter", "-tc", "0", "arr").out == f"modified task concurrency of job {job}\n"
     for given in ("x", "-1"):
         assert desk("qalter", "-tc", given, "arr", status=7).err == (
-            f'qalter: invalid task concurrency number "{given}".  Must be an integer greater or equal to 0.\n'
+            f'qalter: invalid task concurrency number "{given}". Must be an integer greater or equal to 0.\n'
         )
     assert desk("qalter", "-tc", "3", str(one), status=1).out == 'invalid option argument "task concurrency"\n'
     stop.touch()

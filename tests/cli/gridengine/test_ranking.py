@@ -73,7 +73,7 @@ def test_shares_and_override_tickets_of_jobs(desk: Desk) -> None:
         assert figure(desk, "-pri", other, "ntckts") == "0.00000"
         for option, words in (("-js", "jobshare"), ("-ot", "override tickets")):
             for value in ("x", "-7"):
-                assert desk("qalter", option, value, str(job), status=7).err == (
+                assert desk("qalter", option, value, str(job), status=2).err == (
                     f"qalter: invalid {words}, must be an unsigned integer\n"
                 )
     finally:

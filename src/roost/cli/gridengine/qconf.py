@@ -110,6 +110,11 @@ def _missing(option: Option, words: Sequence[str]) -> str:
         return _MISSING[name]
     if name in ("au", "du") and words:
         return f'error: no list_name provided to "-{name} {words[0]}"\n{usage("qconf", OPTIONS)}'
+    if words and name in ("aattr", "dattr", "mattr", "rattr"):
+        from roost.gridengine.edits.attributes import incomplete
+
+        if lines := incomplete(name, words):
+            return "\n".join(lines)
     if wanted[-1] == _OBJECTS and len(words) == len(wanted) - 1:
         return "qconf: missing filename as option argument" if name[0].isupper() else "qconf: missing object list"
     return f'error: no option argument provided to "{words[-1] if words else f"-{name}"}"\n{usage("qconf", OPTIONS)}'

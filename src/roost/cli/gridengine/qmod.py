@@ -88,12 +88,12 @@ def _orders(arguments: Sequence[str]) -> Iterator[_Order]:
         while end < len(arguments) and (not arguments[end].startswith("-") or arguments[end] == "-t"):
             end += 1
         words, takes = arguments[at:end], _TAKES[option]
-        if bool(words) != bool(takes):
-            raise Failure(
-                f"{word} option must have argument"
-                if takes
-                else f'{usage("qmod", OPTIONS)}invalid option argument "{words[0]}"'
-            )
+        # What looks like an option and is none is what the option before it takes.
+        strange = words[:1] if not takes else ["-"] if "" in words else arguments[end : end + 1] if not words else []
+        if strange and strange[0][1:] not in _TAKES:
+            raise Failure(f'{usage("qmod", OPTIONS)}invalid option argument "{strange[0]}"')
+        if takes and not words:
+            raise Failure(f"{word} option must have argument")
         yield from _named(option, takes, words)
         at = end
 
@@ -109,16 +109,17 @@ def _named(option: str, takes: str, words: Sequence[str]) -> Iterator[_Order]:
     while at < len(words):
         word = words[at]
         count = 3 if words[at + 1 : at + 2] == ["-t"] else 1
-        if word[:1].isdigit() and not _NUMBER.match(word):
+        if word[:1].isdigit() and takes != _JOBS and not _NUMBER.match(word):
             raise Failure(f'ERROR! "{word}" is an invalid job-task identifier')
         as_job = takes == _JOBS or word[:1].isdigit()
         kinds = "queue" if takes == _BOTH and verb in ("c", "r") else "queue or job"
-        absent = f'invalid {kinds} "{word}"'
+        of_task = as_job and _NUMBER.match(word)
+        absent = f'invalid {kinds} "{word.partition(".")[0] if of_task else word}"'
         if not as_job:
             yield _Order(verb, queue=word, absent=absent)
         else:
             # A comma is not a sign between jobs here.
-            job = Named(word) if "," in word else named(words[at : at + count], "qmod")[0]
+            job = Named(word) if "," in word or not word else named(words[at : at + count], "qmod")[0]
             yield _Order(verb, job=job, absent=absent)
         at += count
 

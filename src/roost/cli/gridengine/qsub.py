@@ -13,7 +13,7 @@ from roost.cli.gridengine.script import PREFIX, read_script
 from roost.cli.pool import Refused
 from roost.gridengine.commands.errors import FAILED, TOO_MANY_JOBS, USAGE, Failure, rejected
 from roost.gridengine.commands.options import Given, taken
-from roost.gridengine.commands.qsub import OPTIONS, Asked
+from roost.gridengine.commands.qsub import OPTIONS, Asked, repeated
 from roost.model.cell_requests import TASKS
 from roost.wire.requests import queue
 from roost.wire.requests.cell import OVER_LIMIT
@@ -31,8 +31,12 @@ _DEPTH_MAX = 10
 def run(name: str, arguments: list[str]) -> int:
     """Run ``qsub``."""
     given, rest = command_line(arguments)
+    for warning in repeated(given):
+        sys.stdout.write(f"qsub: {warning}\n")
     asked, work = _read(given, rest)
     asked.check()
+    if asked.tasks is None and "tc" in asked.texts:
+        raise rejected('invalid "task concurrency" value in job request')
     events = asked.texts.get("m", "n")
     if events != "n":
         sys.stderr.write(f"qsub: the pool sends no mail: -m {events} has no effect\n")
@@ -121,13 +125,15 @@ def _read(given: list[Given], rest: list[str]) -> tuple[Asked, Work]:
 
 def follow(pool: Pool, plan: ClusterPlan, asked: Asked) -> None:
     """Have a job wait for the jobs that lists name now; those that are not in the queue are not waited for."""
-    from roost.cli.gridengine.following import FOLLOWED, jobs_named
+    from roost.cli.gridengine.following import FOLLOWED, arrays_named, jobs_named
 
     for option, (name, written) in FOLLOWED.items():
         text = asked.texts.get(option)
         if text is None:
             continue
         plan.common[written] = text
+        if option == "hold_jid_ad":
+            arrays_named(pool, text, asked.tasks)
         if numbers := jobs_named(pool, text, option, "qsub"):
             plan.common[name] = ",".join(map(str, numbers))
 

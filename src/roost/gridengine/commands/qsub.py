@@ -13,6 +13,7 @@ from typing import Final
 from roost.base.records import dataclass, field
 from roost.gridengine.commands.context import changed
 from roost.gridengine.commands.errors import BAD_VALUE, USAGE, Failure, rejected
+from roost.gridengine.commands.numbers import slot_range, task_range
 from roost.gridengine.commands.options import Given, Option, is_yes
 from roost.model import cell_requests as cell
 from roost.model.cell_reservations import NUMBER_MAX
@@ -74,11 +75,14 @@ OPTIONS: Final = (
 
 #: Options by which a job waits, so that it is not immediate.
 _WAITS: Final = ("h", "a", "hold_jid", "hold_jid_ad", "tc")
+#: Options that take a list with something in it, with what messages call it.
+_LISTS: Final = {"q": "queue", "masterq": "queue", "M": "mail", "S": "shell", "o": "stdout path", "e": "stderr path",
+                 "i": "stdin path"}  # fmt: skip
+#: Options of which Grid Engine tells that a second one counts and not the first.
+_ONCE: Final = frozenset(("N", "w", "a", "A", "r", "j", "P", "pe", "R", "now", "b", "h", "shell", "C", "dl"))
 #: Options that take a number from 0 on, with what messages call it.
 _NUMBERS: Final = {"js": "jobshare", "ot": "override tickets"}
 _NUMBER_MAX: Final = 2**32 - 1
-_TASKS: Final = re.compile(r"(\d+)(?:-(\d+)(?::(-?\d+))?)?\Z")
-_RANGE: Final = re.compile(r"\d+(-\d*)?\Z|-\d+\Z")
 _MAIL: Final = re.compile(r"[beasn]+\Z")
 
 
@@ -121,6 +125,7 @@ class Asked:
                 case "l":
                     (self.soft if soft else self.hard).update(_pairs(each.value))
                 case "q":
+                    _check(each)
                     queues.setdefault(soft, []).append(each.value)
                 case "cwd" | "wd":
                     self.flags -= {"cwd"}
@@ -135,19 +140,23 @@ class Asked:
         self.soft_queues = ",".join(queues.get(True, [])) or self.soft_queues
 
     def _take(self, each: Given) -> None:
+        if each.values:
+            _check(each)
         match each.name:
             case "b" | "j" | "now" | "R" | "r" | "shell" | "sync":
                 self.yes[each.name] = is_yes("qsub", each)
             case "v":
-                words = (word for word in each.value.split(",") if word)
-                pairs = (word.partition("=") for word in words)
+                pairs = [word.partition("=") for word in each.value.split(",") if word]
+                if not pairs or not all(name for name, _, _ in pairs):
+                    text = f'qsub: Wrong variable list format -v "{each.value}" or environment variable not set'
+                    raise Failure(text, BAD_VALUE)
                 self.variables.update({name: value if equals else None for name, equals, value in pairs})
             case "M":
                 self.mail += [word for word in each.value.split(",") if word and word not in self.mail]
             case "ac" | "dc" | "sc":
                 self.context.append(each)
             case "t":
-                self.tasks = _tasks(each.value)
+                self.tasks = task_range(each.value)
             case "p":
                 self.priority = _priority(each.value)
             case "pe":
@@ -158,34 +167,50 @@ class Asked:
                 self.flags.add(each.name)
 
     def check(self) -> None:
-        """Raise Failure for values that cannot act."""
-        if not _MAIL.match(self.texts.get("m", "n")):
-            raise Failure(f'qsub: Wrong mail options list format "{self.texts["m"]}" specified to -m option', BAD_VALUE)
-        verify = self.texts.get("w", "n")
-        if verify not in ("e", "w", "n", "v", "p"):
-            raise Failure(f'qsub: invalid option argument "-w {verify}"', BAD_VALUE)
+        """Raise Failure for options that do not go together."""
         waits = [f"-{name}" for name in _WAITS if name in self.flags or name in self.texts]
         if self.yes.get("now") and waits:
             raise Failure(
                 f"qsub: -now y is not possible with {' and '.join(waits)}: an immediate job cannot wait", USAGE
             )
-        if "c" in self.texts:
-            _check_when(self.texts["c"])
-        most = self.texts.get("tc")
-        if most is not None and not most.isdecimal():
-            text = f'qsub: invalid task concurrency number "{most}".  Must be an integer greater or equal to 0.'
+
+
+def repeated(options: Sequence[Given]) -> list[str]:
+    """Warnings of options of one place of which the last counts."""
+    names = [each.name for each in options]
+    again = [name for at, name in enumerate(names) if name in _ONCE and name in names[:at]]
+    return [f'warning: "-{name}" option has already been set, overriding previous setting' for name in again]
+
+
+def _check(each: Given) -> None:
+    """Raise Failure for a value that an option does not take."""
+    name, value = each.name, each.value
+    if name in _LISTS and not value.strip(","):
+        raise Failure(f'qsub: Wrong {_LISTS[name]} list format "{value}" specified to -{name} option', BAD_VALUE)
+    match name:
+        case "m" if not _MAIL.match(value):
+            raise Failure(f'qsub: Wrong mail options list format "{value}" specified to -m option', BAD_VALUE)
+        case "w" if value not in ("e", "w", "n", "v", "p"):
+            raise Failure(f'qsub: invalid option argument "-w {value}"', BAD_VALUE)
+        case "c":
+            _check_when(value)
+        case "ac" | "dc" | "sc" if not value:
+            raise Failure(f'qsub: Wrong context list format -{name} "{value}"', BAD_VALUE)
+        case "tc" if not value.isdecimal():
+            text = f'qsub: invalid task concurrency number "{value}". Must be an integer greater or equal to 0.'
             raise Failure(text, BAD_VALUE)
-        number = self.texts.get("ar", "0")
-        if not number.isdecimal() or int(number) > NUMBER_MAX:
+        case "ar" if not value.isdecimal() or int(value) > NUMBER_MAX:
             raise Failure("qsub: invalid advance reservation id, must be an unsigned integer", USAGE)
-        for option, called in _NUMBERS.items():
-            given = self.texts.get(option, "0")
-            if not given.isdecimal() or int(given) > _NUMBER_MAX:
-                raise Failure(f"qsub: invalid {called}, must be an unsigned integer", BAD_VALUE)
+        case "js" | "ot" if not value.isdecimal() or int(value) > _NUMBER_MAX:
+            raise Failure(f"qsub: invalid {_NUMBERS[name]}, must be an unsigned integer", USAGE)
 
 
 def _pairs(text: str) -> dict[str, str]:
-    pairs = (word.partition("=") for word in text.split(",") if word)
+    """Names to values; TRUE where there is none. Blanks part requests as commas do. Raises Failure."""
+    pairs = [word.partition("=") for word in re.split("[, ]+", text) if word]
+    if not all(name for name, _, _ in pairs):
+        message = f'error: unknown resource ""\nqsub: Wrong resource list format "{text}" specified to -l option'
+        raise Failure(message, BAD_VALUE)
     return {name: value if equals else "TRUE" for name, equals, value in pairs}
 
 
@@ -195,45 +220,19 @@ def _check_when(text: str) -> None:
     try:
         when_of(text)
     except ValueError as problem:
-        raise Failure(f"qsub: {problem}", BAD_VALUE) from None
+        raise Failure(f"qsub: {problem}", USAGE) from None
 
 
 def parallel_request(environment: str, amounts: str) -> str:
     """The request for a parallel environment, as a job's ad has it."""
     from roost.gridengine.pool.requests import slot_ranges
 
+    amounts = slot_range(amounts)
     try:
         slot_ranges(amounts)
     except ValueError as problem:
-        word = next((word for word in amounts.split(",") if not _RANGE.match(word)), None)
-        if word is None:
-            raise rejected(f'"job" rejected: {problem}') from None
-        raise Failure(_unreadable(word), BAD_VALUE) from None
+        raise rejected(f'"job" rejected: {problem}') from None
     return f"{environment} {amounts}"
-
-
-def _unreadable(text: str, signs: str = "-") -> str:
-    """What Grid Engine says of a range whose numbers, each but the first after one of the signs, it cannot read."""
-    rest = text.lstrip("0123456789")
-    if rest == text:
-        return f'qsub: Numerical value invalid!\nThe initial portion of string "{text}" contains no decimal number'
-    if signs and rest.startswith(signs[0]):
-        return _unreadable(rest[1:], signs[1:])
-    return f'qsub: Range specifier "{text}" has unknown trailer "{rest}"'
-
-
-def _tasks(text: str) -> tuple[int, int, int]:
-    found = _TASKS.match(text)
-    if found is None:
-        raise Failure(_unreadable(text, "-:"), BAD_VALUE)
-    first = int(found[1])
-    last, step = int(found[2] or first), int(found[3] or 1)
-    if step < 1:
-        raise Failure("qsub: Negative or zero step in range is not allowed", BAD_VALUE)
-    first, last = min(first, last), max(first, last)
-    if first == 0:
-        raise rejected("job rejected: 0 is an invalid task id")
-    return first, last, step
 
 
 def _priority(text: str) -> int:

@@ -10,13 +10,14 @@ As in Grid Engine, no member is added where one of those that are given is there
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, Final
 
 from roost.base import records
 from roost.gridengine import changes
 from roost.gridengine.edits.members import Edit
+from roost.gridengine.edits.objects import refuse_shares
 from roost.gridengine.edits.said import is_of_value, unread
 from roost.gridengine.edits.work import Order, Stop, Work
 from roost.gridengine.objects import kinds
@@ -37,9 +38,16 @@ OBJECTS: Final = {
     "hostgroup": kinds.HOST_GROUP,
     "resource_quota": kinds.QUOTA_SET,
     "calendar": kinds.CALENDAR,
+    "userset": kinds.USER_LIST,
+    "project": kinds.PROJECT,
+    "user": kinds.USER,
 }
 #: Commands that may be NONE in a file, but not here.
 _COMMANDS: Final = frozenset(("start_proc_args", "stop_proc_args"))
+#: Attributes that are called otherwise where their members are told.
+_CALLED: Final = {"entries": "user_lists"}
+#: The kind, an attribute and its value.
+_BEFORE_OBJECTS: Final = 3
 _PURGED_ALL: Final = "*"
 
 
@@ -66,11 +74,38 @@ def change(work: Work, order: Order) -> None:
     for name in names:
         edit = Edit(work, verb, word, kind)
         if kind is kinds.QUEUE:
-            work.tried(partial(_queue, edit, name, values))
+            step = partial(_queue, edit, name, values)
         elif kind is kinds.QUOTA_SET:
-            work.tried(partial(_quota_set, edit, name, given, reader))
+            step = partial(_quota_set, edit, name, given, reader)
         else:
-            work.tried(partial(_object, edit, name, values))
+            step = partial(_object, edit, name, values)
+        work.tried(partial(_at_once, work, step))
+
+
+def _at_once(work: Work, step: Callable[[], None]) -> None:
+    """Do something; what was said of members before it is refused is no longer true."""
+    said = len(work.lines)
+    try:
+        step()
+    except Stop:
+        del work.lines[said:]
+        raise
+
+
+def incomplete(option: str, words: Sequence[str]) -> tuple[str, ...]:
+    """What `qconf` says of an option without a file whose objects are missing: it looks at the value first."""
+    kind = OBJECTS.get(words[0])
+    if kind is None:
+        return (f'Modification of object "{words[0]}" not supported',)
+    if len(words) < _BEFORE_OBJECTS:
+        return ()
+    order = Order(option=option, words=tuple(words))
+    try:
+        if kind is not kinds.QUOTA_SET:
+            _Reader(kind, order, from_file=False).value(Entry(words[1], words[2], _span(order)))
+    except Stop as stop:
+        return stop.lines
+    return ("qconf: missing object list",)
 
 
 def _span(order: Order) -> Any:
@@ -153,7 +188,7 @@ class _Reader:
         lines = unread(refused, "", queue=queue, prefix="")
         if not is_of_value(message):
             lines = lines[:-1]
-        if message.startswith("unknown specifier") and queue:
+        if message.startswith("unknown specifier"):
             return Stop(self.unknown(entry).lines[0], *lines[1:-1])
         whole = kinds.whole_message(message, self._rows[entry.name], self._kind.word, "", entry.text)
         # There is no file that the last line could name.
@@ -176,6 +211,7 @@ class _Reader:
 
 def _put(edit: Edit, one: kinds.Named) -> None:
     work = edit.work
+    refuse_shares(one)
     work.take(lambda: changes.put(work.cell, one, new=False, known_host=work.asker.known_host))
     if edit.kind is not kinds.HOST or edit.changed:
         work.done("modified", one.name, edit.kind.list_word, out=True)
@@ -204,7 +240,9 @@ def _resolved(edit: Edit, value: Any) -> Any:
 def _object(edit: Edit, name: str, values: Mapping[str, _Value]) -> None:
     present = _present(edit, name)
     merged = {
-        attribute: edit.merged(attribute, _resolved(edit, each.default), getattr(present, attribute), edit.word)
+        attribute: edit.merged(
+            _CALLED.get(attribute, attribute), _resolved(edit, each.default), getattr(present, attribute), edit.word
+        )
         for attribute, each in values.items()
     }
     for attribute in _COMMANDS & merged.keys():
@@ -266,8 +304,8 @@ def purge(work: Work, order: Order) -> None:
 
 
 def _purge(work: Work, attributes: str, name: str) -> None:
-    queue_name, at, domain = name.partition("@")
-    if not at or not domain:
+    queue_name, _, domain = name.partition("@")
+    if not queue_name or not domain:
         raise Stop(f'error: Given object_instance "{name}" is incomplete')
     present = work.cell.queues.get(queue_name)
     if present is None:

@@ -9,8 +9,8 @@ from roost.gridengine.edits.work import Stop, Work
 from roost.gridengine.objects import kinds
 from roost.gridengine.objects.pairs import SlotwiseSubordinate, Subordinate, Subordination
 
-#: A list that is replaced as a whole.
-_FLAGS: Final = "qtype"
+#: Lists that are replaced as a whole.
+_FLAGS: Final = ("qtype", "type")
 
 
 class Edit:
@@ -27,7 +27,7 @@ class Edit:
 
     def merged(self, row: str, given: Any, present: Any, of: str) -> Any:
         """The value after the edit; `of` is whose it is in messages."""
-        if self.verb == "r" or not isinstance(given, tuple) or row == _FLAGS:
+        if self.verb == "r" or not isinstance(given, tuple) or row in _FLAGS:
             self.changed = True
             return given
         if isinstance(given, Subordination):

@@ -63,7 +63,25 @@ def read(spoken: Spoken, order: Order, modify: bool) -> Any:
     try:
         return spoken.kind.parse(order.text, order.file)
     except Refused as refused:
+        is_name = refused.problems[0].code is Code.BAD_NAME and not spoken.checks
+        if words := _absent(spoken, order, modify) if is_name else "":
+            raise Stop(words) from None
         raise Stop(*_unread(spoken, refused, order, modify), status=_status(spoken, refused, order)) from None
+
+
+def _name_in(spoken: Spoken, order: Order) -> str:
+    found = re.search(rf"^{spoken.kind.key}[ \t]+(.*\S)", order.text, re.MULTILINE)
+    return found[1] if found else ""
+
+
+def _absent(spoken: Spoken, order: Order, modify: bool) -> str:
+    """What is said of a name that nothing can have, where Grid Engine looks for the object first; "" if it does not."""
+    name = _name_in(spoken, order)
+    if spoken.kind is kinds.HOST:
+        return f'can\'t resolve hostname "{name}"'
+    if not modify or order.edited:
+        return ""
+    return spoken.unknown.format(name) or f'denied: {spoken.kind.list_word} "{name}" does not exist'
 
 
 def _status(spoken: Spoken, refused: Refused, order: Order) -> int:
@@ -80,10 +98,8 @@ def _unread(spoken: Spoken, refused: Refused, order: Order, modify: bool) -> Ite
         lines = [f"error: {problem.message}"]
         if spoken.kind is kinds.CHECKPOINT and problem.code is Code.BAD_VALUE:
             lines *= 2
-        if problem.code is Code.BAD_NAME:
-            word = spoken.kind.word.split()[0]
-            found = re.search(rf"^{spoken.kind.key}\s+(.*)", order.text, re.MULTILINE)
-            lines.append(f'error: Invalid character in {word} name of {word} "{found[1].strip() if found else ""}"')
+        if problem.code is Code.BAD_NAME and spoken.kind is kinds.ENVIRONMENT:
+            lines.append(f'error: Invalid character in pe name of pe "{_name_in(spoken, order)}"')
     if not lines:
         yield problem.message
         return
@@ -120,19 +136,30 @@ def modify(work: Work, order: Order) -> None:
 
 
 def _modify(work: Work, order: Order, spoken: Spoken) -> None:
-    one = read(spoken, order, modify=True)
     present = work.cell.objects(spoken.kind)
+    try:
+        one = read(spoken, order, modify=True)
+    except Stop as stop:
+        absent = spoken.kind is kinds.CALENDAR and _name_in(spoken, order) not in present
+        if absent and stop.lines[0].startswith("error in disabled_"):
+            raise Stop(_absent(spoken, order, modify=True) or stop.lines[0]) from None
+        raise
     if spoken.unknown and not order.edited and one.name not in present:
         raise Stop(spoken.unknown.format(one.name))
     work.needs(operator=spoken.operator and not order.edited)
-    if isinstance(one, UserList) and not one.is_department:
-        for attribute in ("oticket", "fshare"):
-            if getattr(one, attribute):
-                raise Stop(f'not allowed to set "{attribute}" for ACL lists')
+    refuse_shares(one)
     if spoken.kind is kinds.HOST and not work.asker.known_host(one.name):
         raise Stop(f'can\'t resolve hostname "{one.name}"')
     work.take(lambda: changes.put(work.cell, one, new=False, known_host=work.asker.known_host))
     work.done("modified", one.name, spoken.kind.list_word, out=spoken.out)
+
+
+def refuse_shares(one: kinds.Named) -> None:
+    """Raise Stop for an access list that is to have shares or tickets as departments have."""
+    if isinstance(one, UserList) and not one.is_department:
+        for attribute in ("oticket", "fshare"):
+            if getattr(one, attribute):
+                raise Stop(f'not allowed to set "{attribute}" for ACL lists')
 
 
 def delete(work: Work, order: Order) -> None:

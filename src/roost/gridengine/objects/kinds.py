@@ -7,11 +7,11 @@ its first line, as the output of `qconf -s…` does not name it.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final
 
 from roost.base.diagnostics import Diagnostic, Span
-from roost.base.records import dataclass
+from roost.base.records import dataclass, replace
 from roost.gridengine.objects import calendar, configuration, host, parallel, people, queue, quota
 from roost.gridengine.objects.rows import Row, rows_of
 from roost.gridengine.objects.text import Entry, by_name, entries, logical_lines, show, shown, value_of
@@ -88,8 +88,7 @@ def parse_flat(cls: type, key: str, word: str, text: str, file: str) -> Any:
     """Read an object of one line an attribute; raise `Refused`."""
     rows = rows_of(cls)
     known = (*((key,) if key else ()), *(row.name for row in rows))
-    optional = [row.name for row in rows if row.reported]
-    found = by_name(entries(logical_lines(text, file)), known, optional, Span(file))
+    found = _entries(rows, known, word, text, file)
     if not key:
         return cls(**_values(rows, found, word, ""))
     entry = found[key]
@@ -98,6 +97,25 @@ def parse_flat(cls: type, key: str, word: str, text: str, file: str) -> Any:
         raise Refused([problem(Code.BAD_NAME, complaint, entry.span, "Choose another name.", key)])
     name = entry.text.lower() if cls is host.ExecutionHost else entry.text
     return cls(name=name, **_values(rows, found, word, name))
+
+
+def _entries(rows: tuple[Row, ...], known: Sequence[str], word: str, text: str, file: str) -> dict[str, Entry]:
+    """The entries of a text by attribute; of several things that are wrong, a value that is none is told first.
+
+    Grid Engine reads the values with the lines, and looks at ranges and at what is missing once it has them all.
+    """
+    passed: dict[str, Entry] = {}
+
+    def read() -> Iterator[Entry]:
+        for entry in entries(logical_lines(text, file), known):
+            passed.setdefault(entry.name, entry)
+            yield entry
+
+    try:
+        return by_name(read(), known, [row.name for row in rows if row.reported], Span(file))
+    except Refused:
+        _values(tuple(replace(row, check=None) for row in rows), passed, word, "")
+        raise
 
 
 def _name_complaint(cls: type, name: str) -> str | None:

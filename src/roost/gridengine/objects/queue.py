@@ -8,7 +8,7 @@ gets is decided in `roost.gridengine.instances`.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from roost.base.diagnostics import Span
@@ -232,9 +232,27 @@ def bad_queue_name(name: str) -> str | None:
     return f'cluster queue name "{name}" is not valid' if bad_name(name) else None
 
 
+def _entries(text: str, file: str) -> dict[str, Entry]:
+    """The entries of a text by attribute; a value that is none is told before what is missing or wrong after it."""
+    passed: dict[str, Entry] = {}
+
+    def read() -> Iterator[Entry]:
+        for entry in entries(logical_lines(text, file), _NAMES):
+            passed.setdefault(entry.name, entry)
+            yield entry
+
+    try:
+        return by_name(read(), _NAMES, (), Span(file))
+    except Refused:
+        for row in SETTINGS:
+            if row.name in passed:
+                _override_values(replace(row, check=None), passed[row.name])
+        raise
+
+
 def parse_queue(text: str, file: str) -> ClusterQueue:
     """Read a cluster queue; raise `Refused` with every problem of its values."""
-    found = by_name(entries(logical_lines(text, file)), _NAMES, (), Span(file))
+    found = _entries(text, file)
     name, place = found["qname"].text, found["qname"].span
     complaint = bad_queue_name(name)
     problems = [problem(Code.BAD_NAME, complaint, place, "Choose another name.", "qname")] if complaint else []

@@ -40,10 +40,12 @@ def logical_lines(text: str, file: str) -> Iterator[tuple[str, Span]]:
         number += raw.count("\n") + 1
 
 
-def entries(lines: Iterable[tuple[str, Span]]) -> Iterator[Entry]:
-    """Split lines into attribute and value; refuse an attribute without a value."""
+def entries(lines: Iterable[tuple[str, Span]], known: Sequence[str] = ()) -> Iterator[Entry]:
+    """Split lines into attribute and value; refuse an attribute without a value, or one that is not `known`."""
     for line, span in lines:
         name, _, value = line.partition(" ") if " " in line else line.partition("\t")
+        if known and name not in known:
+            raise _unknown(name, span, known)
         if not value.strip():
             message = '" " is the only character allowed between the attribute name and the value'
             raise Refused([problem(Code.SYNTAX, message, span, f"Write a value after {name}.", name)])
@@ -58,15 +60,20 @@ def by_name(found: Iterable[Entry], known: Sequence[str], optional: Sequence[str
             message = f'attribute "{entry.name}" appears more than once'
             raise Refused([problem(Code.REPEATED_ATTRIBUTE, message, entry.span, "Keep one of them.", entry.name)])
         if entry.name not in known:
-            message = f'unknown attribute name "{entry.name}"'
-            remedy = f"The attributes are {', '.join(known)}."
-            raise Refused([problem(Code.UNKNOWN_ATTRIBUTE, message, entry.span, remedy, entry.name)])
+            raise _unknown(entry.name, entry.span, known)
         kept[entry.name] = entry
     for name in known:
         if name not in kept and name not in optional:
             message = f'required attribute "{name}" is missing'
             raise Refused([problem(Code.MISSING_ATTRIBUTE, message, place, f"Add a line for {name}.", name)])
     return kept
+
+
+def _unknown(name: str, span: Span, known: Sequence[str]) -> Refused:
+    remedy = f"The attributes are {', '.join(known)}."
+    # For Grid Engine, a name ends at such a sign.
+    name = re.split("[&(]", name)[0] or name
+    return Refused([problem(Code.UNKNOWN_ATTRIBUTE, f'unknown attribute name "{name}"', span, remedy, name)])
 
 
 def value_of(row: Row, text: str, span: Span) -> Any:

@@ -232,11 +232,11 @@ GROUP_HOSTS: Final = ValueType(
 
 def bad_name(name: str) -> str | None:
     """Why a text is not a name for an object, in Grid Engine's words; None if it is one."""
-    for character in name:
-        if character in _NOT_IN_NAMES:
-            return f"{_NOT_IN_NAMES[character]} not allowed in objectname"
-        if not character.isprintable():
-            return "non-printable character not allowed in objectname"
+    for character, called in _NOT_IN_NAMES.items():
+        if character in name:
+            return f"{called} not allowed in objectname"
+    if not name.isprintable():
+        return "non-printable character not allowed in objectname"
     if name.upper() in _RESERVED:
         return f'Keyword ("{name.upper()}") not allowed as objectname'
     if not name:

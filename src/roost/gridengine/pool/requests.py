@@ -35,7 +35,7 @@ from roost.gridengine.cell import Cell
 from roost.gridengine.objects.complex import Type, bad_value, by_any_name
 from roost.gridengine.objects.pairs import Pair
 from roost.gridengine.objects.parallel import SLOTS_MAX
-from roost.gridengine.objects.values import seconds
+from roost.gridengine.objects.values import bad_name, is_none, seconds
 from roost.gridengine.scheduling import Range, Request
 from roost.gridengine.scheduling.ledger import SLOTS
 from roost.gridengine.scheduling.patterns import QueuePatterns, environments
@@ -176,19 +176,34 @@ class Reader:
         for name in ASKED:
             if name in ad and not isinstance(ad.get(name), str):
                 yield f"{name} is not a string"
+        if text_of(ad, MASTER_QUEUES) and not text_of(ad, PARALLEL):
+            yield "job rejected: specification of master queue is not allowed for non-parallel jobs"
+        # Of what follows, Grid Engine tells what it comes to first.
+        found: list[str] = []
+        for complaints in (
+            self._path_complaints, self._resource_complaints, self._queue_complaints, self._parallel_complaints,
+            self._checkpoint_complaints, self._project_complaints,
+        ):  # fmt: skip
+            found = found or list(complaints(ad))
+        yield from found
+
+    def _resource_complaints(self, ad: ClassAd) -> Iterator[str]:
         for attribute in (RESOURCES, SOFT_RESOURCES):
             for name, value in pairs(text_of(ad, attribute)):
                 if wrong := self._wrong_pair(name, value, is_soft=attribute == SOFT_RESOURCES):
                     yield wrong
-        yield from self._path_complaints(ad)
-        yield from self._parallel_complaints(ad)
-        yield from self._checkpoint_complaints(ad)
-        for pattern in (word for name in (QUEUES, SOFT_QUEUES, MASTER_QUEUES) for word in words(text_of(ad, name))):
+                    return
+
+    def _queue_complaints(self, ad: ClassAd) -> Iterator[str]:
+        given = (word for name in (QUEUES, SOFT_QUEUES, MASTER_QUEUES) for word in text_of(ad, name).split(","))
+        for pattern in (word.strip() or word for word in given if word):
             if not self._patterns.means(pattern):
-                yield f'Job was rejected because job requests unknown queue "{pattern}"'
+                yield f'Job was rejected because job requests unknown queue "{"" if is_none(pattern) else pattern}"'
+
+    def _project_complaints(self, ad: ClassAd) -> Iterator[str]:
         project = text_of(ad, PROJECT)
         if project and project not in self._cell.projects:
-            yield f'job rejected: the requested project "{project}" does not exist'
+            yield _named_wrongly(project) or f'job rejected: the requested project "{project}" does not exist'
 
     def _path_complaints(self, ad: ClassAd) -> Iterator[str]:
         """Paths for hosts that the cell does not have: they would never count."""
@@ -209,7 +224,9 @@ class Reader:
             return f'unknown resource "{name}"'
         if definition.requestable == "NO":
             return f'resource "{definition.name}" configured as non requestable'
-        if definition.name == SLOTS:
+        if not value:
+            return f'denied: missing value for resource "{definition.name}"'
+        if definition.name == SLOTS and bad_value(definition, value) is None:
             return '"job" denied: use parallel environments instead of requesting slots explicitly'
         if wrong := bad_value(definition, value):
             return wrong
@@ -227,7 +244,9 @@ class Reader:
             yield str(problem)
             return
         if name and name not in self._cell.checkpoints:
-            yield f'job rejected: the requested checkpointing environment "{name}" does not exist'
+            yield (
+                _named_wrongly(name) or f'job rejected: the requested checkpointing environment "{name}" does not exist'
+            )
         elif name and "n" in letters:
             yield 'job rejected: checkpointing with "-c n" requested'
         elif not name and when and letters != "n":
@@ -242,5 +261,8 @@ class Reader:
         found = environments(name, self._cell) if name else []
         if name and not found:
             yield f'job rejected: the requested parallel environment "{name}" does not exist'
-        if text_of(ad, MASTER_QUEUES) and not name:
-            yield "job rejected: specification of master queue is not allowed for non-parallel jobs"
+
+
+def _named_wrongly(name: str) -> str | None:
+    """Why nothing can have a name, but for that it is a pattern."""
+    return bad_name(name.replace("*", "x"))

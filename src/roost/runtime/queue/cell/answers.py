@@ -595,7 +595,7 @@ def _denied(found: Sequence[str]) -> Answer | None:
     if not found:
         return None
     remedy = "`roost cell export` writes what the cell has"
-    return Answer(ok=False, code=NOT_ADMITTED, text="; ".join(found), remedy=remedy)
+    return Answer(ok=False, code=NOT_ADMITTED, text="\n".join(found), remedy=remedy)
 
 
 def _asks(cluster: ClusterPlan) -> bool:
