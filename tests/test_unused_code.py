@@ -23,7 +23,15 @@ STATED: Final = {
     "format_help": "argparse calls it",
     "formatTime": "logging calls it",
     "of_event": "the demonstration tells of single events with it",
+    "plan_of": "tests and benchmarks of the lab want the plan of a run, and not the run",
     "overlap": "tests of the ledgers make hosts that several queues share with it",
+}
+
+#: Names of modules that no other asks for by their own name, and why they are there.
+NAMES_STATED: Final = {
+    "KNOBS": "`roost.config.knobs` goes through its modules",
+    "STAGES": "the words of what a shepherd tells",
+    "_log": "each module of a daemon has one",
 }
 
 #: Decorators that do not register what they decorate.
@@ -62,18 +70,82 @@ def modules() -> dict[Path, ast.Module]:
 
 def test_what_is_defined_is_used() -> None:
     mentioned = {name for tree in modules().values() for name in used(tree)}
+    # What `getattr` finds by a name put together of a fixed beginning and a word: f"_do_{verb}".
+    beginnings = tuple(name for name in mentioned if re.fullmatch(r"_[a-z]+_", name))
     unused = {
         f"{path.relative_to(SOURCE)}: {name}"
         for path, tree in modules().items()
         if path.relative_to(SOURCE).parts[0] != "compat"
         for name in defined(tree)
-        if name not in mentioned and name not in STATED
+        if name not in mentioned and name not in STATED and not name.startswith(beginnings)
     }
     assert unused == set()
 
 
 def test_what_is_stated_is_there() -> None:
     assert set(STATED) <= {name for tree in modules().values() for name in defined(tree)}
+
+
+def at_the_top(tree: ast.Module) -> Iterator[str]:
+    """The names that a module defines for itself and others: functions, classes and constants."""
+    for node in tree.body:
+        match node:
+            case (
+                ast.FunctionDef(name=name, decorator_list=list(decorators))
+                | ast.ClassDef(name=name, decorator_list=list(decorators))
+            ) if all(ast.unparse(each).startswith(_PLAIN) for each in decorators):
+                yield name
+            case ast.Assign(targets=[ast.Name(id=name)]) | ast.AnnAssign(target=ast.Name(id=name)):
+                yield name
+
+
+def taken(tree: ast.Module, names: frozenset[str]) -> Iterator[tuple[str, str]]:
+    """What a module takes of others: module and name; `names` are those of all modules."""
+    known = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom):
+            for each in node.names:
+                whole = f"{node.module}.{each.name}"
+                if whole in names:
+                    known[each.asname or each.name] = whole
+                else:
+                    yield str(node.module), each.name
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in known:
+            yield known[node.value.id], node.attr
+
+
+def test_a_name_at_the_top_of_a_module_is_used_as_that_modules() -> None:
+    """Another module's function of the same name does not count."""
+    named = {
+        ".".join(path.relative_to(SOURCE.parent).with_suffix("").parts).removesuffix(".__init__"): tree
+        for path, tree in modules().items()
+    }
+    users = [
+        *named.values(),
+        *(ast.parse(path.read_text("utf-8")) for path in (SOURCE.parents[1] / "website").rglob("*.py")),
+    ]
+    elsewhere = {each for tree in users for each in taken(tree, frozenset(named))}
+    words = {
+        word
+        for tree in named.values()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and len(node.value) < 80
+        for word in re.findall(r"\w+", node.value)
+    }
+    unused = {
+        f"{module}: {name}"
+        for module, tree in named.items()
+        if not module.startswith("roost.compat")
+        for name in at_the_top(tree)
+        if not name.startswith("__")
+        and (module, name) not in elsewhere
+        and name not in words
+        and name not in STATED.keys() | NAMES_STATED.keys()
+        and name
+        not in {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
+    }
+    assert unused == set()
 
 
 def test_a_function_without_a_caller_is_found() -> None:

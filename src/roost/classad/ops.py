@@ -36,8 +36,6 @@ BinaryOp: TypeAlias = Callable[[Value, Value], Value]
 #: An operator on one value.
 UnaryOp: TypeAlias = Callable[[Value], Value]
 
-#: Integers up to this size are the same number as a real.
-_EXACT: Final = 2**53
 
 #: Characters of a long string: comparing two such costs fuel.
 LONG_TEXT_CHARS: Final = 1024

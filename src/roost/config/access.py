@@ -35,9 +35,6 @@ class Level(IntEnum):
     ADMINISTRATOR = 2
 
 
-#: Daemons that have lists of their own.
-DAEMONS: Final = ("SCHEDD", "STARTD", "COLLECTOR")
-
 _SEPARATOR: Final = re.compile(r"[,\s]+")
 _WILD: Final = re.compile(r"[*?\[]")
 

@@ -129,11 +129,6 @@ def _piece(text: str, match: re.Match[str], end: int) -> Reference | Call | None
     return Reference(whole, name, default)
 
 
-def text_of(piece: Piece) -> str:
-    """The text a piece was found as."""
-    return piece if isinstance(piece, str) else piece.text
-
-
 def names_in(text: str) -> frozenset[str]:
     """Case-folded names of the macros a text refers to, however deep; names put together by macros are left
     out."""

@@ -534,12 +534,6 @@ class Queue:
         return found
 
 
-def restored(jobs: Iterable[PutJob], queue: Queue) -> None:
-    """Put kept jobs back into a queue."""
-    for job in jobs:
-        queue.restore_job(job)
-
-
 def _called(cluster: Cluster) -> dict[str, str]:
     """Name and tasks of a job of `qsub`; nothing of any other."""
     found = {"name": cluster.ad.get(NAME), "tasks": cluster.ad.get(TASKS)}

@@ -11,7 +11,6 @@ from roost.config.knob import Knob, KnobType, Reload, Unread, knob
 _k = partial(knob, subsystem="SCHEDD", read_by="schedd.configured")
 _submit = partial(knob, subsystem="SUBMIT", reload=Reload.COMMAND, read_by="schedd.submit.submission")
 
-_E = Severity.ERROR
 _N = Severity.NOTE
 
 # Each row is one line, however long: it is a table.

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from functools import partial
 
-from roost.base.diagnostics import Severity
 from roost.config.knob import Knob, KnobType, Reload, Scope, Unread, knob
 
 _k = partial(knob, subsystem="STARTER", read_by="starter.configured")
 
-_E = Severity.ERROR
 
 # Each row is one line, however long: it is a table.
 # fmt: off

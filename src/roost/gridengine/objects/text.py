@@ -9,10 +9,10 @@ long lines as `qconf` does otherwise.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
-from roost.base.diagnostics import Diagnostic, Span
+from roost.base.diagnostics import Span
 from roost.gridengine.objects.rows import Row
 from roost.gridengine.objects.values import BadValue
 from roost.gridengine.problems import Code, Refused, problem
@@ -86,22 +86,6 @@ def value_of(row: Row, text: str, span: Span) -> Any:
     if complaint:
         raise Refused([problem(Code.BAD_VALUE, complaint, span, row.remedy, row.name)])
     return value
-
-
-def values_of(rows: Sequence[Row], found: Mapping[str, Entry]) -> dict[str, Any]:
-    """The values of all rows that are there; raise `Refused` with every problem."""
-    values: dict[str, Any] = {}
-    problems: list[Diagnostic] = []
-    for row in rows:
-        if row.name in found:
-            entry = found[row.name]
-            try:
-                values[row.name] = value_of(row, entry.text, entry.span)
-            except Refused as refused:
-                problems.extend(refused.problems)
-    if problems:
-        raise Refused(problems)
-    return values
 
 
 def show(pairs: Iterable[tuple[str, str]], width: int) -> str:

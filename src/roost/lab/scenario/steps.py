@@ -195,11 +195,6 @@ def _after(found: Steps, step: Table, key: str, job: str) -> tuple[str, ...]:
     return tuple(last)
 
 
-def _called(job: str) -> tuple[str, ...]:
-    """By which names a job may be meant: its own, that of its submission, that of its description."""
-    return job, _group(job), job.partition("/")[0], _group(job).partition("/")[0]
-
-
 def _keys(found: Steps, step: Table, key: str, at_s: float) -> None:
     length_s = max(1.0, step.duration(key, 1.0))
     machine = found.machine(step)

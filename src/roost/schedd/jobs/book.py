@@ -14,7 +14,6 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from roost.classad import ClassAd, Expr
-from roost.classad.ad import MISSING
 from roost.classad.values import UNDEFINED, fold
 from roost.model.cell_requests import ARRAY_PREDECESSORS, NAME, PREDECESSORS
 from roost.model.codes import HoldCode
@@ -591,8 +590,3 @@ def not_plain(ad: ClassAd) -> str:
     """Which of an ad's own GROUPS is not a text; "" if none."""
     cells = ((name, ad.cells.get(fold(name))) for name in GROUPS)
     return next((name for name, cell in cells if not (cell is None or cell is UNDEFINED or isinstance(cell, str))), "")
-
-
-def is_set(ad: ClassAd, key: str) -> bool:
-    """Whether an ad has an attribute of that folded name."""
-    return ad.cell(key) is not MISSING

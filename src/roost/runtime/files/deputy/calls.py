@@ -22,7 +22,6 @@ READ_MAX = 384 * 1024
 #: Directories below each other that one call removes.
 DEPTH_MAX = 64
 _FLAGS = {"a": os.O_APPEND, "t": os.O_TRUNC, "c": os.O_CREAT, "x": os.O_EXCL}
-_SYSTEM_CALLS = ("rename", "unlink", "rmdir", "mkdir", "link", "symlink", "chmod", "chown", "lchown", "truncate")
 _ALWAYS = os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY
 
 
