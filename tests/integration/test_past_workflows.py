@@ -7,7 +7,7 @@ import io
 from collections.abc import Callable
 
 from roost.cli.__main__ import main
-from tests.integration.kit import Pool
+from tests.integration.kit import Pool, eventually
 
 NODE = """
 executable = /bin/sh
@@ -69,3 +69,29 @@ def test_a_run_that_is_over_tells_what_failed_and_how_to_go_on(start: Callable[.
     assert (found, lines) == (0, ["d.dag: the run ended well: 4 of 4 nodes are done"])
     assert (work / "A.out").read_text() == "from A\n"
     assert status(pool, "d.dag", "12")[0] != 0
+
+
+def test_a_halt_file_stops_a_run_which_goes_on_when_it_is_gone(start: Callable[..., Pool]) -> None:
+    pool = start(cpus=2)
+    work = pool.work
+    (work / "node.sub").write_text(
+        "executable = /bin/sh\narguments = \"-c 'echo $(JOB) >> ran; while ! test -e go; do sleep 0.1; done'\"\n"
+        "should_transfer_files = no\nqueue\n"
+    )
+    (work / "h.dag").write_text("JOB A node.sub\nJOB B node.sub\nPARENT A CHILD B\n")
+    with contextlib.chdir(work), contextlib.redirect_stdout(io.StringIO()) as out:
+        assert main(["dag", "submit", "--home", str(pool.home), "h.dag"]) == 0
+    cluster = out.getvalue().split("cluster ")[1].split(":")[0]
+    eventually((work / "ran").exists, "A runs")
+    (work / "h.dag.halt").write_text("")
+    eventually(lambda: "halted" in (work / "h.dag.dagman.out").read_text(), "the run is halted")
+    (work / "go").write_text("")
+    pool.wait(cluster, status=1)
+    assert (work / "ran").read_text() == "A\n"
+    assert "DONE A" in (work / "h.dag.rescue001").read_text()
+    assert status(pool, "h.dag")[0] == 1
+    (work / "h.dag.halt").unlink(missing_ok=True)
+    (work / "good").write_text("")
+    submitted(pool, "h.dag")
+    assert (work / "ran").read_text() == "A\nB\n"
+    assert status(pool, "h.dag") == (0, ["h.dag: the run ended well: 2 of 2 nodes are done"])
