@@ -82,6 +82,8 @@ def test_qalter_changes_what_a_job_waits_for(desk: Desk) -> None:
     for words in ("nosuch", "js"):
         assert desk("qalter", "-hold_jid", words, "js").out == told("hold list", "NONE")
         assert "jid_predecessor_list: " not in desk("qstat", "-j", "js").out
+    own = f'denied: job "{job}" may not be its own jobnet predecessor\n'
+    assert desk("qalter", "-hold_jid", str(job), "js", status=1).out == own
     desk("qalter", "-hold_jid", "js", "p1")
     assert desk("qalter", "-hold_jid", "p1", "js", status=1).out == (
         f"job {job} dependency change would generate a dependency cycle with job {first}\n"

@@ -217,12 +217,9 @@ def _held(number: int, environment: str, slots: int) -> RunningTask:
     return dataclasses.replace(running(number, "all.q@node1"), environment=environment, grants=grants)
 
 
-def test_parallel_jobs_hear_of_their_environment_and_not_of_forced_and_unknown_resources() -> None:
-    hosts = "\n".join(f"execution/node{number}: complex_values hot=TRUE" for number in (1, 2, 3))
-    complexes = "hot hot BOOL == FORCED NO 0 0\nlic lic INT <= YES YES 0 0"
-    offers_none = ('cannot run in PE "fill" because it only offers 0 slots',)
-    assert told(plan(_cell(hosts, complexes), _parallel(1, "fill", low=1)), 1) == offers_none
-    assert told(plan(_cell("", complexes), _parallel(1, "fill", "lic=1", low=1)), 1) == offers_none
+def test_parallel_jobs_hear_of_their_environment_and_not_of_unknown_resources() -> None:
+    found = plan(_cell("", "lic lic INT <= YES YES 0 0"), _parallel(1, "fill", "lic=1", low=1))
+    assert told(found, 1) == ('cannot run in PE "fill" because it only offers 0 slots',)
 
 
 def test_a_job_without_access_is_not_told_what_others_learned_of_hosts() -> None:

@@ -93,7 +93,8 @@ def cell(dice: Dice) -> str:
             "qconf -Ap"))  # fmt: skip
     lines.append(_file("calendar_name shut\nyear NONE\nweek mon-sun=0-24=off", "qconf -Acal"))
     lines.append(_file("calendar_name open\nyear NONE\nweek NONE", "qconf -Acal"))
-    values = " ".join(f"'{key}={value}'" for key, value in _queue(dice).items())
+    # Of a queue that exists the initial state no longer counts.
+    values = " ".join(f"'{key}={value}'" for key, value in _queue(dice).items() if key != "initial_state")
     lines.append(f"SGE_SINGLE_LINE=1 qconf -sq all.q | edited {values} > /tmp/q; qconf -Mq /tmp/q")
     for name in ("b.q", "c.q")[: dice.choice((0, 1, 1, 2))]:
         values = " ".join(f"'{key}={value}'" for key, value in _queue(dice, ("all.q",)).items())
@@ -260,7 +261,8 @@ class Play:
 
     def _end(self) -> Drawn:
         job, task = self.dice.choice(self._running())
-        status = self.dice.choice(("0", "0", "0", "3", "99", "100"))
+        # Not 99: there the host takes the job again only after it has cleaned up.
+        status = self.dice.choice(("0", "0", "0", "3", "100"))
         return "root", (
             f"end=/tmp/ends/{{{job}}}.{task}; echo {status} > $end; for at in $(seq 50); do [ -e $end ] || break; sleep 0.2; done;"
             f" for at in $(seq 50); do qstat -s r -u '*' | grep -E '^ +{{{job}}} .* R?r .* 1 *{'' if task == 'undefined' else task}$'"

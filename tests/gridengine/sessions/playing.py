@@ -37,6 +37,8 @@ _KNOWN: Final = re.compile(
 _DATE: Final = re.compile(r"\b\d\d/\d\d/\d{4} \d\d:\d\d:\d\d\b")
 _MEASURED: Final = re.compile(r"^(\S+ +lx-\S+) +\d+ .*$")
 _LOAD: Final = re.compile(r"^(\S+@\S+ +\S+ +\d+/\d+/\d+ +)\S+( +\S+)")
+#: A job in error state keeps its last priority in Grid Engine.
+_IN_ERROR: Final = re.compile(r"^( +\d+) \d\.\d{5}( .* E\w*qw )")
 #: A queue instance is moving, or a job is.
 _MOVING: Final = re.compile(r"^ +\d+ \d\.\d+ .* (?:t|dr|dt|Rt|dRr|dT|dS|ds|hRr|T?t) +\d\d/")
 
@@ -112,6 +114,7 @@ def _plain(command: str, lines: Lines, names: Names) -> Iterator[str]:
         if _LEFT_OUT.match(line):
             continue
         line = _LOAD.sub(r"\1LOAD\2", _MEASURED.sub(r"\1 FIGURES", line))
+        line = _IN_ERROR.sub(r"\1 0.00000\2", line)
         yield from (text for text in said([line], names) if not _KNOWN.match(text))
 
 

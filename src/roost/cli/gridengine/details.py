@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 _LINE: Final = "=" * 62
 _INFO: Final = "scheduling info:"
 _TASK_LIMIT: Final = Reason(Code.TASK_LIMIT).sentence()
+_DEPENDS: Final = Reason(Code.DEPENDS).sentence()
 #: What of the environment tells of the submitter, in the order in which it is shown.
 _ORIGIN: Final = {
     "SGE_O_HOME": "sge_o_home", "SGE_O_LOGNAME": "sge_o_log_name", "SGE_O_PATH": "sge_o_path",
@@ -305,8 +306,15 @@ def _reasons(pool: Pool, tasks: Sequence[Task]) -> Iterator[str]:
         yield from of_job
     if any(task.holds.rstrip("j") for task in tasks):
         yield "Job is in hold state"
+    elif any(task.holds for task in tasks if not task.runs):
+        yield from (*_of_run(pool), _DEPENDS)
     if any(task.is_error for task in tasks):
         yield "Job is in error state"
+
+
+def _of_run(pool: Pool) -> list[str]:
+    """Why queue instances took no job at all."""
+    return [each for one in pool.ask(central.QueueInstances()) for each in one.reasons if " dropped because " in each]
 
 
 def _why(pool: Pool, job: str) -> Iterator[str]:

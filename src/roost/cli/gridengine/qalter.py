@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from roost.cli.gridengine.acting import hold_jobs, of_users
-from roost.cli.gridengine.asking import ask
+from roost.cli.gridengine.asking import ask, may_change
 from roost.cli.gridengine.choosing import Named, named, tasks_named
 from roost.cli.gridengine.description import attributes_of, directory_of, environment_of
 from roost.cli.gridengine.following import FOLLOWED, check_list, jobs_named
@@ -191,17 +191,20 @@ class _Change:
         if not rows:
             return 0
         say, owner = sys.stdout.write, str(rows[0].get("Owner", ""))
-        if "tc" in self._options and cell.TASKS not in rows[0]:
+        if not may_change(pool, owner):
+            say(f'denied: "{pool.user}" must be at least owner of job {number} to change job attributes\n')
+            return FAILED
+        if "tc" in self._options and cell.TASKS not in rows[0] and int(self._asked.texts["tc"]):
             say('invalid option argument "task concurrency"\n')
             return FAILED
+        lists = {option: self._asked.texts[option] for option in FOLLOWED if option in self._options}
+        if any(str(number) in text.split(",") for text in lists.values()):
+            say(f'denied: job "{number}" may not be its own jobnet predecessor\n')
+            return FAILED
+        # A name that it shares with others means those.
         self._followed = {
-            option: tuple(
-                each
-                for each in jobs_named(pool, self._asked.texts[option], option, "qalter", owner=owner)
-                if each != number
-            )
-            for option in FOLLOWED
-            if option in self._options
+            option: tuple(each for each in jobs_named(pool, text, option, "qalter", owner=owner) if each != number)
+            for option, text in lists.items()
         }
         try:
             if "w" in self._options and (status := self._verified(pool, number)) is not None:

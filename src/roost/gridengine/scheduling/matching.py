@@ -317,10 +317,6 @@ class Matcher:
                 return False
             kind.queues.add(queue)
         refusal = None if host.open else self._forced_refusal(kind, host, spot)
-        if refusal is not None and kind.environment is not None:
-            # Grid Engine does not tell parallel jobs.
-            kind.refused.update(host.positions)
-            return False
         if refusal is None:
             refusal = self._stock_refusal(kind, host)
             if refusal is not None:
