@@ -31,7 +31,7 @@ from roost.negotiator.serving import JOB_CONSTRAINT, PendingRequest, QueueSubmit
 from roost.negotiator.settings import ROOT, Settings
 from roost.negotiator.single_slots import SingleSlots
 from roost.negotiator.snapshot import Plan, Rejection, Snapshot, SubmitterDemand
-from roost.negotiator.timing import Steps, Stopwatch, at_once, bounded
+from roost.negotiator.timing import Steps, Stopwatch, bounded, bounded_at_once
 from roost.negotiator.verdicts import RequestEvaluator
 from roost.negotiator.view import SlotView, persons_of, usage_of, view_of
 
@@ -52,7 +52,7 @@ def negotiate(
 
     `accounts` has the users' priorities, all equal without it; `memory` is what may be kept between cycles.
     """
-    return at_once(negotiation(snapshot, settings=settings, accounts=accounts, memory=memory))
+    return bounded_at_once(_Cycle(snapshot, settings, accounts or Accounts(), memory or Memory()).run())
 
 
 def negotiation(

@@ -247,6 +247,8 @@ def restricted(slot: ClassAd, settings: PolicySettings, in_force: InForce = NOTH
     along, for its record. The ad itself where nothing is imposed and the machine does not pretend anything, else a
     copy.
     """
+    if not settings.any and not has_any(slot, handed.HANDED_KEYS):
+        return slot
     imposed = _imposed(settings)
     given: dict[str, Expr | str | None] = {**imposed, handed.IDENTITY: identity(settings) or None}
     for name, expr in imposed.items():

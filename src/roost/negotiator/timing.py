@@ -160,5 +160,18 @@ def at_once(steps: Steps[Result]) -> Result:
         return result
 
 
+def bounded_at_once(steps: Steps[Result]) -> Result:
+    """``at_once(bounded(steps))``, for less: one allowance serves all steps."""
+    with Allowance(UNLIMITED, EXPRESSION_STEPS) as allowance:
+        try:
+            next(steps)
+            while True:
+                allowance.exceeded = False
+                steps.send(0.0)
+        except StopIteration as end:
+            result: Result = end.value
+            return result
+
+
 #: Text of the rejection of requests that time did not suffice for, and its cause.
 OUT_OF_TIME: Final = "out of time"

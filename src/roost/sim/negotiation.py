@@ -16,7 +16,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from functools import partial
-from typing import Final, NamedTuple, Protocol
+from typing import Any, Final, NamedTuple, Protocol
 
 import numpy as np
 
@@ -183,6 +183,8 @@ class Negotiation:
         self._told: dict[int, str] = {}
         #: After how long cycles follow that are asked for, s.
         self._asked: set[float] = set()
+        #: Submitter to its ad, where that has no counts of jobs.
+        self._submitter_ads: dict[str, ClassAd] = {}
         #: Place of each machine in the order in which they are offered.
         place = {index: at for at, index in enumerate(manner.order)}
         self._ordered = sorted(machines, key=lambda each: place[each.index])
@@ -537,10 +539,20 @@ class Negotiation:
         room = max(0, self.queue.core.claim_table.places(now) - sum(self._given.values()))
         found = []
         for submitter, groups in offered.items():
-            about = ClassAd({**counts.get(submitter, {}), "Name": submitter, "ScheddName": NAME, "Machine": NAME})
+            about = self._submitter_ad(submitter, counts.get(submitter))
             requests = tuple(self._requests(submitter, groups))
             found.append(SubmitterDemand(schedd=NAME, submitter=submitter, requests=requests, ad=about, room=room))
         return tuple(found)
+
+    def _submitter_ad(self, submitter: str, counts: dict[str, Any] | None) -> ClassAd:
+        """What a submitter's ad says, which no policy asks for where there are no counts of its jobs."""
+        said = {"Name": submitter, "ScheddName": NAME, "Machine": NAME}
+        if counts is not None:
+            return ClassAd({**counts, **said})
+        found = self._submitter_ads.get(submitter)
+        if found is None:
+            found = self._submitter_ads[submitter] = ClassAd(said)
+        return found
 
     def _requests(self, submitter: str, groups: list[IdleGroup]) -> list[Request]:
         """The requests of a submitter, less what it is given already; neighbours of one autocluster are one."""

@@ -126,6 +126,8 @@ class SimulatedSlots:
         self._free: list[_Offer] = []
         self._available = np.zeros(0, bool)
         self._weights = np.zeros(0)
+        #: Of all weights; None where it has to be computed anew.
+        self._sum: float | None = None
         #: False, and -1, for each row.
         self._nobody, self._no_holder = np.zeros(0, bool), np.zeros(0, np.int32)
         #: User to weight and number of slots.
@@ -290,7 +292,9 @@ class SimulatedSlots:
     def _charge(
         self, number: int, row: _Row, weight: float, user: str = "", limits: str = "", whose: _Whose | None = None
     ) -> None:
-        self._weights[number] = weight
+        if self._weights.item(number) != weight:
+            self._weights[number] = weight
+            self._sum = None
         self._licences.pop(number, None)
         if user and limits:
             self._licences[number] = limits
@@ -311,6 +315,8 @@ class SimulatedSlots:
         if len(self._nobody) != size:
             self._nobody, self._no_holder = np.zeros(size, bool), np.full(size, -1, np.int32)
         nobody, weights = self._nobody, self._weights[:size]
+        if self._sum is None:
+            self._sum = float(weights.sum())
         taken = size - len(self._unused) - len(self._free)
         return SlotView(
             names=self.names,
@@ -321,7 +327,7 @@ class SimulatedSlots:
             holders=[],
             current_rank=nobody,
             weight=weights,
-            size=float(weights.sum()),
+            size=self._sum,
             unavailable={"no-claim-offered": taken} if taken else {},
             out=np.where(self._available[:size], 0, 3),
         )

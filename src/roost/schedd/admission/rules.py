@@ -23,7 +23,7 @@ from roost.config import Code, Config, ConfigError, Diagnostic, Host, MemoryHost
 from roost.schedd.admission.limits import NAMES_MAX
 from roost.schedd.admission.owned import COUNTERS, priority
 from roost.schedd.admission.transform import Transform, TransformError, read_transform
-from roost.schedd.jobs.book import GROUPS, NAME_CHARS_MAX, Cluster, not_plain, submitter_of
+from roost.schedd.jobs.book import GROUP_KEYS, GROUPS, NAME_CHARS_MAX, Cluster, not_plain, submitter_of
 
 #: Jobs of a cluster that are looked at one by one.
 ONE_BY_ONE_MAX: Final = 10_000
@@ -170,8 +170,8 @@ def check_groups(cluster: Cluster) -> set[str]:
 
 
 def _check_groups(ad: ClassAd, where: str) -> None:
-    for name in GROUPS:
-        cell = ad.cell(fold(name))
+    for name, key in GROUP_KEYS:
+        cell = ad.cell(key)
         if isinstance(cell, str) and len(cell) > NAME_CHARS_MAX:
             remedy = "Choose a shorter name for the group."
             raise NotAdmitted(name, f"{name} has {len(cell)} characters{where}; {NAME_CHARS_MAX} is the most", remedy)

@@ -27,7 +27,7 @@ from typing import Final
 
 from roost.base.records import dataclass
 from roost.classad import ClassAd, Expr, Value, World, evaluate, parse_expression
-from roost.classad.ad import MISSING
+from roost.classad.ad import MISSING, has_any
 from roost.classad.allowance import EXPRESSION_STEPS, Allowance
 from roost.classad.unparse import unparse_value
 from roost.classad.values import ListValue, fold
@@ -55,6 +55,7 @@ _EXPRESSIONS: Final = (
     "PeriodicHold", "PeriodicRelease", "PeriodicRemove", "PeriodicVacate", "TimerRemove", "AllowedJobDuration",
     "AllowedExecuteDuration", "OnExitHold", "OnExitRemove",
 )  # fmt: skip
+_ASKED: Final = frozenset(map(fold, _EXPRESSIONS))
 
 
 class Occasion(StrEnum):
@@ -137,6 +138,10 @@ def decide(ad: ClassAd, system: SystemPolicy, world: World, occasion: Occasion) 
 
     A job whose expressions take more than `STEPS_MAX` steps goes on hold, since they would hold up other users' jobs.
     """
+    if not system.judges_periodically and not has_any(ad, _ASKED):
+        # Nobody wants anything of it, as of nearly all jobs.
+        ends = occasion is Occasion.EXIT and ad.cell("jobstatus") != JobStatus.REMOVED
+        return Verdict(outcome=Outcome.LEAVE if ends else Outcome.STAY, occasion=occasion)
     with Allowance(STEPS_MAX, EXPRESSION_STEPS) as allowance:
         judge = _Judge(ad, system, world, occasion)
         verdict = judge.verdict()

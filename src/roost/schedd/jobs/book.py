@@ -14,6 +14,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from roost.classad import ClassAd, Expr
+from roost.classad.ad import ad_of_cells
 from roost.classad.values import UNDEFINED, fold
 from roost.model.cell_requests import ARRAY_PREDECESSORS, NAME, PREDECESSORS
 from roost.model.codes import HoldCode
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
 
 #: Groups and users that a job counts for: policies rely on them, so they are plain texts, the same to everybody.
 GROUPS: Final = ("AccountingGroup", "AcctGroup", "AcctGroupUser")
+#: Each, and its folded name.
+GROUP_KEYS: Final = tuple((name, fold(name)) for name in GROUPS)
 #: Longest name of a group, characters.
 NAME_CHARS_MAX: Final = 256
 _place: Final = attrgetter("place")
@@ -36,6 +39,8 @@ _place: Final = attrgetter("place")
 _IDLE: Final = int(JobStatus.IDLE)
 #: What is different in every job of a cluster.
 _OF_PROC: Final = frozenset(("procid", "globaljobid"))
+#: Whether these are spelled as the first ads had them: then no ad has to say how.
+_OWN_IS_USUAL: Final = ClassAd({"ProcId": 0, "GlobalJobId": ""}).own_spellings is None
 
 
 class JobSource(Protocol):
@@ -228,14 +233,17 @@ class Cluster:
 
     def submitted_ad(self, proc: int) -> ClassAd:
         """The ad of a job as it was submitted."""
+        unique = f"{self.ad.cell('globaljobid')}#{self.number}.{proc}#{self.submitted_at}"
+        differences = {} if self.plan is None else self.plan.differences(proc)
+        # The cluster's ad is chained to nothing, so this makes no circle.
+        if not differences and _OWN_IS_USUAL:
+            return ad_of_cells({"procid": proc, "globaljobid": unique}, self.ad)
         own = ClassAd()
         own.put("ProcId", proc)
-        if self.plan is not None:
-            for name, cell in self.plan.differences(proc).items():
-                if fold(name) not in NOT_SUBMITTED:
-                    own.put(name, cell)
-        own.put("GlobalJobId", f"{self.ad.cell('globaljobid')}#{self.number}.{proc}#{self.submitted_at}")
-        # The cluster's ad is chained to nothing, so this makes no circle.
+        for name, cell in differences.items():
+            if fold(name) not in NOT_SUBMITTED:
+                own.put(name, cell)
+        own.put("GlobalJobId", unique)
         own.chained = self.ad
         return own
 
@@ -243,8 +251,7 @@ class Cluster:
         """A job as one to which something is about to happen."""
         found = self.jobs.get(proc)
         if found is None:
-            ad = ClassAd()
-            ad.chained = self.submitted_ad(proc)
+            ad = ad_of_cells({}, self.submitted_ad(proc))
             found = self.jobs[proc] = Job(JobId(self.number, proc), self, ad)
         return found
 
@@ -588,5 +595,8 @@ class Book:
 
 def not_plain(ad: ClassAd) -> str:
     """Which of an ad's own GROUPS is not a text; "" if none."""
-    cells = ((name, ad.cells.get(fold(name))) for name in GROUPS)
-    return next((name for name, cell in cells if not (cell is None or cell is UNDEFINED or isinstance(cell, str))), "")
+    for name, key in GROUP_KEYS:
+        cell = ad.cells.get(key)
+        if not (cell is None or cell is UNDEFINED or isinstance(cell, str)):
+            return name
+    return ""

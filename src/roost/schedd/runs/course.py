@@ -342,14 +342,18 @@ def _as_described(job: Job, slot_ad: ClassAd, world: World) -> ClassAd:
 
 def _order_start(work: Work, claim: HeldClaim, job: Job, ad: ClassAd, names: tuple[str, ...]) -> None:
     """Order the present run; `names`: what the job's ad, as the machine gets it, takes over from the queue's."""
-    cells = ad.cells
+    cells, own = ad.cells, job.ad.cells
+    # What the job's own ad has is spelled there as it is here.
+    usual = ad.own_spellings is None and job.ad.own_spellings is None
     for name in names:
         key = key_of(name)
+        cell = own.get(key, MISSING)
+        if cell is not MISSING and cell.__class__ in PLAIN and (usual or key in cells):
+            cells[key] = cell
+            continue
         cell = job.ad.cell(key)
         if cell is MISSING:
             ad.drop(name)
-        elif key in cells and cell.__class__ in PLAIN:
-            cells[key] = cell
         else:
             ad.put(name, cell)
     ad.put("JobStatus", int(JobStatus.RUNNING))

@@ -164,9 +164,11 @@ def take_over(job: Job, attributes: ClassAd) -> None:
         attributes = attributes.unchained()
     ad = job.ad
     cells = ad.cells
+    # What both spell as the first ads had it needs no look at how.
+    usual = ad.own_spellings is None and attributes.own_spellings is None
     for key, cell in attributes.cells.items():
         if key not in _OWN:
-            if key in cells and cell.__class__ in PLAIN:
+            if cell.__class__ in PLAIN and (usual or key in cells):
                 cells[key] = cell
             else:
                 ad.put(attributes.spelling(key), cell)
