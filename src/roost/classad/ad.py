@@ -39,6 +39,10 @@ Cell: TypeAlias = "Value | Expr"
 
 #: Folded name to the spelling first seen.
 _SPELLINGS: Final[dict[str, str]] = {}
+#: Those spellings to their folded names: ads need not say how these are spelled.
+_USUAL: Final[dict[str, str]] = {}
+#: The folded name of an attribute that is spelled as the first ad with it had it; None for any other spelling.
+usual_key_of: Final = _USUAL.get
 
 
 class _Keys(dict[str, str]):
@@ -253,12 +257,17 @@ class ClassAd(MutableMapping[str, Any]):
 
     def put(self, name: str, cell: Cell) -> None:
         """Keep `cell` under `name` as it is. A name that is there already keeps its spelling and place."""
+        usual = usual_key_of(name)
+        if usual is not None and cell.__class__ in _NO_ADS:
+            self.cells[usual] = cell
+            return
         key = key_of(name)
         cells = self.cells
         if key not in cells:
             shared = _SPELLINGS.get(key)
             if shared is None and len(_SPELLINGS) < SHARED_NAMES_MAX:
                 shared = _SPELLINGS[key] = name
+                _USUAL[name] = key
             if shared != name:
                 if self.own_spellings is None:
                     self.own_spellings = {}

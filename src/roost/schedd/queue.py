@@ -15,6 +15,7 @@ from typing import Any, Final, assert_never
 
 from roost.base.changed import maker
 from roost.base.records import dataclass
+from roost.classad.values import fold
 from roost.model.cell_requests import ARRAY_PREDECESSORS, NAME, TASKS
 from roost.model.digests import digest
 from roost.model.pool_policy import KEPT_OUT
@@ -101,6 +102,8 @@ class Step:
 
 
 _step: Final = maker(Step)
+#: Folded, of what only jobs of `qsub` have.
+_NAME: Final = fold(NAME)
 
 
 class Queue:
@@ -536,5 +539,7 @@ class Queue:
 
 def _called(cluster: Cluster) -> dict[str, str]:
     """Name and tasks of a job of `qsub`; nothing of any other."""
+    if _NAME not in cluster.ad.cells:
+        return {}
     found = {"name": cluster.ad.get(NAME), "tasks": cluster.ad.get(TASKS)}
     return {key: value for key, value in found.items() if isinstance(value, str) and found["name"]}

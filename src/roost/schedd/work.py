@@ -13,7 +13,7 @@ from typing import Any, Final
 from roost.base.changed import maker
 from roost.base.structs import replaced
 from roost.classad import UNDEFINED, ClassAd
-from roost.classad.ad import MISSING, key_of
+from roost.classad.ad import usual_key_of
 from roost.classad.world import FixedWorld, World
 from roost.model.addresses import daemon_address
 from roost.model.audit import NOTHING_KNOWN, AuditRecord, InForce
@@ -52,9 +52,6 @@ _drop_claim: Final = maker(DropClaim)
 #: A queue without user maps.
 NO_MAPS: Final[Mapping[str, Mapping[str, str]]] = {}
 
-
-#: Of an ad that names none.
-_NO_LOGS: Final = MISSING, MISSING
 
 #: Values that an ad keeps as they are.
 PLAIN: Final = frozenset((int, float, str, bool))
@@ -169,8 +166,8 @@ class Work:
         for name, value in attributes.items():
             kind = value.__class__
             if kind in PLAIN:
-                # Most are there already, and steps of a queue do little else.
-                if (key := key_of(name)) in cells:
+                # Steps of a queue do little else.
+                if (key := usual_key_of(name)) is not None:
                     cells[key] = value
                 else:
                     ad.put(name, value)
@@ -348,9 +345,12 @@ class Work:
 
 def log_paths(ad: ClassAd) -> tuple[str, ...]:
     """The event logs of a job: its user's, and that of the workflow that it belongs to."""
-    found = ad.cell("userlog"), ad.cell("dagmannodeslog")
-    if found == _NO_LOGS:
+    link: ClassAd | None = ad
+    while link is not None and "userlog" not in link.cells and "dagmannodeslog" not in link.cells:
+        link = link.chained
+    if link is None:
         return ()
+    found = ad.cell("userlog"), ad.cell("dagmannodeslog")
     return tuple(dict.fromkeys(path for path in found if isinstance(path, str) and path))
 
 

@@ -129,18 +129,21 @@ def _refusal_of(event: Event, refusal: Refusal) -> tuple[Effect, ...]:
 
 def settle(work: Work) -> None:
     """Take rows until none is left to take."""
+    pair = work.state.pair
     for _ in range(CHAIN_MAX):
         if delete_when_free(work):
             return
         if work.evaluating:
             note_preemption(work)
             note_owner(work)
-        found = _first_row(work, work.state.pair, work.raised, work.evaluating)
+        found = _first_row(work, pair, work.raised, work.evaluating)
         if found is None:
             if work.evaluating:
                 periodic(work)
             return
         take(work, *found)
+        # Nothing but rows leads to another one: see `validation.check`.
+        pair = work.taken[-1].target
     raise AssertionError(f"{work.state.name}: no end of transitions: {[row.number for row in work.taken]}")
 
 

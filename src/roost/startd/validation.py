@@ -35,7 +35,10 @@ _HELD: Final = frozenset((State.CLAIMED, State.PREEMPTING))
 
 def violations(state: SlotState) -> list[str]:
     """What is wrong with a state; empty for a sound one."""
-    pair = state.pair
+    return _violations(state, state.pair)
+
+
+def _violations(state: SlotState, pair: Pair) -> list[str]:
     if pair not in _LEGAL:
         return [f"{pair} is not a legal pair"]
     found: list[str] = []
@@ -46,8 +49,8 @@ def violations(state: SlotState) -> list[str]:
 
 def check(before: SlotState, after: SlotState, taken: Sequence[Taken]) -> None:
     """Raise AssertionError unless a step was sound."""
-    found = violations(after)
     pair, reached = before.pair, after.pair
+    found = _violations(after, reached)
     for row in taken:
         if (row.number, row.source, row.target, row.reason) not in _LISTED:
             found.append(f"transition {row.number} is not in the table")

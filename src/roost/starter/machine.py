@@ -108,11 +108,14 @@ def step(state: StarterState, event: StarterEvent, now: float, policy: StarterPo
 
 def settle(work: Work) -> None:
     """Take rows until none is left to take."""
+    pair = work.state.pair
     for _ in range(CHAIN_MAX):
-        found = _first_row(work, work.state.pair, work.raised, work.evaluating)
+        found = _first_row(work, pair, work.raised, work.evaluating)
         if found is None:
             return
         take(work, *found)
+        # Nothing but rows leads to another one: see `validation.check`.
+        pair = work.taken[-1].target
     raise AssertionError(f"no end of transitions: {[row.number for row in work.taken]}")
 
 

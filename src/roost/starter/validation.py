@@ -14,6 +14,7 @@ from roost.starter.states import (
     SUSPENDED_CHECKPOINTING,
     VACATING_CHECKPOINTING,
     WITH_PROCESS,
+    Pair,
     State,
 )
 from roost.starter.work import Taken, times
@@ -26,19 +27,19 @@ _NO_TIMES: Final = times(Deadlines())
 
 def check(before: StarterState, after: StarterState, taken: Sequence[Taken]) -> None:
     """Raise AssertionError with what does not hold."""
-    found = breaches(after)
-    if not _leads(before, after, taken):
+    pair = after.pair
+    found = _breaches(after, pair)
+    if not _leads(before.pair, pair, taken):
         found.append("the transitions do not lead from the old state to the new one")
     assert not found, f"{before.pair} to {after.pair}: {'; '.join(found)}"
 
 
-def _leads(before: StarterState, after: StarterState, taken: Sequence[Taken]) -> bool:
-    pair = before.pair
+def _leads(pair: Pair, reached: Pair, taken: Sequence[Taken]) -> bool:
     for row in taken:
-        if row.source != pair:
+        if row.source is not pair and row.source != pair:
             return False
         pair = row.target
-    return pair == after.pair
+    return pair is reached or pair == reached
 
 
 _LEGAL: Final = frozenset(PAIRS)
@@ -46,7 +47,11 @@ _LEGAL: Final = frozenset(PAIRS)
 
 def breaches(state: StarterState) -> list[str]:
     """What does not hold of a starter, in words."""
-    pair, deadlines = state.pair, state.deadlines
+    return _breaches(state, state.pair)
+
+
+def _breaches(state: StarterState, pair: Pair) -> list[str]:
+    deadlines = state.deadlines
     found: list[str] = []
     if pair not in _LEGAL:
         found.append(f"{pair} is not a legal pair")

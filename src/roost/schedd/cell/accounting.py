@@ -13,6 +13,8 @@ from collections.abc import Sequence
 
 from roost.base.records import replace
 from roost.classad import ClassAd
+from roost.classad.ad import MISSING
+from roost.classad.values import fold
 from roost.model import cell_requests as cell
 from roost.model.cell_accounting import (
     ACCOUNT,
@@ -37,6 +39,7 @@ _GIB = 2**30
 _KIB = 1024
 #: Of what getrusage(2) tells, the size of a process.
 _LARGEST = "ru_maxrss"
+_TASK = fold(cell.TASK)
 
 
 def account_end(work: Work, job: Job, event: RunEnded, *, over: bool = False, reserved: bool = False) -> None:
@@ -170,8 +173,8 @@ def account_deleted(work: Work, job: Job, *, reserved: bool = False) -> None:
 def _begun(job: Job) -> AccountingRecord | None:
     """What is known of the present run as it begins; None if the job has none in a queue instance."""
     ad = job.ad
-    task = ad.get(cell.TASK)
     # Most jobs have none, and to find out that something is not an ad takes long.
+    task = None if ad.cell(_TASK) is MISSING else ad.get(cell.TASK)
     if task is None or not job.run or not isinstance(task, ClassAd):
         return None
     queue, _, host = str(task.get("Instance", "")).partition("@")

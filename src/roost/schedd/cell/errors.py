@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Final
 
 from roost.classad import ClassAd
+from roost.classad.ad import MISSING
 from roost.model.audit import AuditKind, AuditRecord, some
 from roost.schedd.changes import PutErrors
 from roost.schedd.claims.claim_table import ClaimTable
@@ -23,6 +24,8 @@ FAILURES: Final = (7, 8, 9, 10, 11, 12, 13, 14, 15)
 
 def note_error(work: Work, claim_table: ClaimTable, job: Job, event: RunEnded) -> None:
     """A run has ended: its queue instance may be in error now."""
+    if event.attributes.cell("cellerrorreason") is MISSING:
+        return
     reason = event.attributes.get("CellErrorReason")
     if not reason or event.attributes.get("CellFailed") not in FAILURES:
         return

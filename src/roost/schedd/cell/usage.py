@@ -45,8 +45,11 @@ def charge(work: Work, claim_table: ClaimTable, job: Job, run: str, at: float, s
 
 def forget_run(work: Work, claim_table: ClaimTable, job: Job, run: str) -> None:
     """A run is over that its account was charged with: with a half-life of -1 only runs that go on count."""
-    task, note = job.ad.get(TASK), job.ad.get(CHARGED)
-    if not isinstance(task, ClassAd) or not isinstance(note, ClassAd) or note.get("Run") != run:
+    task = job.ad.get(TASK)
+    if task is None or not isinstance(task, ClassAd):
+        return
+    note = job.ad.get(CHARGED)
+    if not isinstance(note, ClassAd) or note.get("Run") != run:
         return
     owner = Owner(*(str(task.get(name, "")) for name in ("User", "Project", "Department")))
     found = claim_table.usage.release(owner, {name: _number(note, name) for name in NAMES})

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Callable, Iterable, Mapping
+from itertools import repeat
 from operator import itemgetter
 from typing import Any, Final
 
@@ -173,7 +174,8 @@ class Autoclusters:
     def cells(self, ad: ClassAd) -> dict[str, Cell | Missing]:
         """The attributes of a job that matching depends on, by their folded names; MISSING for those it lacks."""
         flat = flat_cells(ad)
-        cells = {key: flat.get(key, MISSING) for key in self._names}
+        found = map(flat.get, self._names, repeat(MISSING))
+        cells: dict[str, Cell | Missing] = dict(zip(self._names, found, strict=True))
         # What an attribute that is an expression reaches counts as much as the attribute.
         for cell in [cell for cell in cells.values() if cell.__class__ is Expr]:
             for key in self._reach(ad, cell):
@@ -196,15 +198,16 @@ class Autoclusters:
 
     def of(self, ad: ClassAd) -> int:
         """The autocluster of a job."""
-        told: list[tuple[str, type, Any]] = []
         cells = self.cells(ad)
         # What expressions reach stands behind the names, which are sorted.
         in_order = len(cells) == len(self._names)
-        for name, cell in cells.items() if in_order else sorted(cells.items(), key=_name_of):
-            if cell is not MISSING:
-                kind = cell.__class__
-                told.append((name, kind, cell if kind in _COMPARED else _comparable(cell)))
-        key = tuple(told)
+        key = tuple(
+            [
+                (name, cell.__class__, cell if cell.__class__ in _COMPARED else _comparable(cell))
+                for name, cell in (cells.items() if in_order else sorted(cells.items(), key=_name_of))
+                if cell is not MISSING
+            ]
+        )
         found = self._ids.get(key)
         if found is None:
             found = self._ids[key] = self._next()

@@ -21,7 +21,7 @@ from roost.policy.catalogue import VARIANTS
 from roost.sim.forecast.steadiness import Reach, Reading, Scene, read_key
 from roost.startd.policy_inputs import Inputs, SlotPolicy, StepWorld, truth_of, whole
 from roost.startd.slot_state import SlotState
-from roost.startd.states import BACKFILL, BUSY, RETIRING, State
+from roost.startd.states import BACKFILL, BUSY, RETIRING, Pair, State
 from roost.startd.transitions import ROWS, Guard, On, Transition
 
 #: Guard to the expression that it asks, whether with the variants for a job's universe, and what it wants of it.
@@ -74,25 +74,26 @@ def quiescent_until(
     """Until when polls leave the slot as it is; with `latch` also until when CpuBusy keeps its value."""
     if state.deleted:
         return Quiescence(math.inf)
-    if _is_restless(state, policy):
+    pair = state.pair
+    if _is_restless(state, policy, pair):
         return Quiescence(now)
     quiet = _Look(state, policy, now, clocks, steps, reaches)
     flips_at = quiet.reading("CpuBusy", None, False).until if latch else math.inf
-    until = min(quiet.checkpoint(), quiet.deadlines())
-    for row in _POLLED[state.pair]:
+    until = min(quiet.checkpoint(pair), quiet.deadlines())
+    for row in _POLLED[pair]:
         if until <= now:
             break
         until = min(until, quiet.row(row, until))
     return Quiescence(until, flips_at)
 
 
-def _is_restless(state: SlotState, policy: SlotPolicy) -> bool:
+def _is_restless(state: SlotState, policy: SlotPolicy, pair: Pair) -> bool:
     """Whether polls do more than take rows, or depend on what is not followed here."""
     return (
         policy.fetches_work
         or state.draining is not None
         or state.shutdown is not None
-        or state.pair in (RETIRING, BACKFILL)
+        or pair in (RETIRING, BACKFILL)
         or (state.state is State.CLAIMED and state.claim.activation is not None and state.in_retirement)
     )
 
@@ -235,10 +236,10 @@ class _Look:
                 found = min(found, max(self.now, math.floor(at)))
         return found
 
-    def checkpoint(self) -> float:
+    def checkpoint(self, pair: Pair) -> float:
         """Until when no job has to save its state."""
         activation = self.state.claim.activation
-        if self.state.pair != BUSY or activation is None:
+        if activation is None or pair != BUSY:
             return math.inf
         if activation.universe not in (1, 13) and activation.job_ad.cell("wantcheckpointsignal") is MISSING:
             return math.inf
