@@ -37,7 +37,7 @@ class Recorder:
         self._lines = lines
         self._hash = blake2b(digest_size=16)
         #: What is not in the digest yet.
-        self._texts: list[str] = []
+        self._texts: list[bytes] = []
 
     def write(self, now: float, what: str, **fields: Any) -> None:
         """A record of something that happened at `now`, epoch s."""
@@ -48,12 +48,12 @@ class Recorder:
             self._digested()
         self.count += 1
         if self._lines is not None:
-            self._lines(text + "\n")
+            self._lines(text.decode() + "\n")
         for sink in self.sinks:
             sink(record)
 
     def _digested(self) -> None:
-        self._hash.update("".join(self._texts).encode())
+        self._hash.update(b"".join(self._texts))
         self._texts.clear()
 
     @property
@@ -67,7 +67,7 @@ _ENCODER: Final = Encoder()
 _ASCII: Final = json.JSONEncoder(separators=(",", ":"), ensure_ascii=True, check_circular=False)
 
 
-def _encode(record: Record) -> str:
+def _encode(record: Record) -> bytes:
     """The JSON text of a record, in ASCII."""
-    text = _ENCODER.encode(record).decode()
-    return text if text.isascii() and "\\" not in text else _ASCII.encode(record)
+    text = _ENCODER.encode(record)
+    return text if text.isascii() and b"\\" not in text else _ASCII.encode(record).encode()

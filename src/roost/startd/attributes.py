@@ -306,9 +306,15 @@ def _told(job: ClassAd) -> dict[str, Value]:
     return found
 
 
-def _remote(told: Mapping[str, Value]) -> dict[str, Any]:
-    """Cells that tell whose job it is."""
-    cells: dict[str, Any] = {}
+def _remote(told: Mapping[str, Value]) -> Mapping[str, Any]:
+    """Cells that tell whose job it is. There are far fewer users than jobs."""
+    return _remote_of(*[value if value.__class__ is str or value is True else None for value in map(told.get, _USERS)])
+
+
+@lru_cache(maxsize=4096)
+def _remote_of(*values: Value) -> Mapping[str, Any]:
+    """The same of the values of `_USERS`, None for those that say nothing."""
+    told, cells = dict(zip(_USERS, values, strict=True)), dict[str, Any]()
     _copy(told, _REMOTE, cells)
     _name_submitter(told, cells, "remoteuser", "accountinggroup")
     return cells
@@ -332,6 +338,8 @@ _REMOTE: Final = (
     ("accountinggroup", ("accountinggroup",)),
     ("concurrencylimits", ("concurrencylimits",)),
 )
+#: What `_REMOTE` is made of, and whether the user is nice.
+_USERS: Final = ("user", "owner", "scheddname", "accountinggroup", "concurrencylimits", "niceuser")
 _PREEMPTING: Final = (
     ("preemptinguser", ("user", "owner")),
     ("preemptingowner", ("user", "owner")),
