@@ -16,6 +16,7 @@ STATED: Final = {
     "policy/attributes/rows.py:__call__": "a row of a table, whose columns are named",
     "config/knob.py:knob": "a row of a table, whose columns are named",
     "compat/dags/node.py:__init__": "the bindings' own class",
+    "cli/condor/chirp_client.py:write": "the bindings' own method",
     "classad/vector/vectors.py:__init__": "fields of a record that is made very often: of most, two are given",
     "schedd/jobs/idle.py:__init__": "fields of a record",
     "policy/explain/__init__.py:explain": "what is known of an expression, of which most callers know little",

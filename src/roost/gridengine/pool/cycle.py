@@ -251,10 +251,10 @@ def _cycle(
         plan = yield from running(told)
     except NotScheduled as refusal:
         apart.update({each.key: str(refusal) for each in wanted})
-        return _plan(active, snapshot, found, None, jobs, apart, clusters, _CarriedOut())
+        return _plan(active, snapshot, found, jobs, apart, clusters, _CarriedOut())
     starts = _starts(active, snapshot, found, plan, jobs, pending, verdicts)
     orders = _orders(found, plan, suspensions, snapshot.now)
-    return _plan(active, snapshot, found, plan, jobs, apart, clusters, _CarriedOut(starts, orders))
+    return _plan(active, snapshot, found, jobs, apart, clusters, _CarriedOut(plan, starts, orders))
 
 
 def _clusters(jobs: Mapping[int, _Wanted]) -> dict[tuple[str, int], int]:
@@ -263,8 +263,11 @@ def _clusters(jobs: Mapping[int, _Wanted]) -> dict[tuple[str, int], int]:
 
 
 class _CarriedOut(NamedTuple):
-    """What comes of a plan: jobs with their matches, as `_starts` yields them, and orders to suspended jobs."""
+    """What comes of a plan, if there is one: jobs with their matches, as `_starts` yields them, and orders to suspended
+    jobs.
+    """
 
+    plan: Plan | None = None
     starts: Iterator[tuple[int, Match | None]] = iter(())
     orders: tuple[Order, ...] = ()
 
@@ -542,13 +545,12 @@ def _plan(
     active: ActiveCell,
     snapshot: Snapshot,
     pool: PoolHosts,
-    plan: Plan | None,
     jobs: Mapping[int, _Wanted],
     apart: dict[tuple[str, int], str],
     clusters: dict[tuple[str, int], int],
     carried_out: _CarriedOut,
 ) -> Matches:
-    starts, orders = carried_out
+    plan, starts, orders = carried_out
     matches: list[Match] = []
     for number, match in starts:
         if match is None:

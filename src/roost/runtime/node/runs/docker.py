@@ -120,11 +120,12 @@ class Docker:
         environment: Mapping[str, str],
         sandbox: Path,
         directory: Path,
-        memory_mb: int,
-        cpus: int,
-        gpus: bool,
+        slot_ad: ClassAd,
     ) -> None:
-        """Create the container, in place of one that an earlier start of the job had. Raises NoContainer."""
+        """Create the container, in place of one that an earlier start of the job had. Raises NoContainer.
+
+        It gets the memory and the cores of the slot, and all graphics processors where the job has some.
+        """
         await self.remove()
         image = job_ad.cell("dockerimage")
         if not isinstance(image, str) or not image or image.startswith("-"):
@@ -133,9 +134,11 @@ class Docker:
         for each in dict.fromkeys((sandbox, directory)):
             options += ["--volume", f"{each}:{each}"]
         uid, gid = (os.getuid(), os.getgid()) if self._account is None else (self._account.uid, self._account.gid)
-        options += ["--user", f"{uid}:{gid}", "--cpu-shares", str(100 * max(1, cpus))]
-        options += ["--memory", f"{memory_mb}m"] if memory_mb > 0 else []
-        options += ["--gpus", "all"] if gpus else []
+        memory_mb, cpus = slot_ad.cell("memory"), slot_ad.cell("cpus")
+        cores = max(1, cpus) if isinstance(cpus, int) else 1
+        options += ["--user", f"{uid}:{gid}", "--cpu-shares", str(100 * cores)]
+        options += ["--memory", f"{memory_mb}m"] if isinstance(memory_mb, int) and memory_mb > 0 else []
+        options += ["--gpus", "all"] if "CUDA_VISIBLE_DEVICES" in environment else []
         if Path(self.path).name == "podman" and uid:
             # Without root's help a container has other numbers of users, but for this one.
             options += ["--userns", "keep-id"]

@@ -478,7 +478,6 @@ class Runner:
     async def _contain(self, order: SpawnOrder, job_ad: ClassAd) -> None:
         """Create the container that the job's program runs in. Raises BadJob."""
         assert self.docker is not None and self.sandbox is not None
-        memory, cpus = self.slot_ad.cell("memory"), self.slot_ad.cell("cpus")
         try:
             await self.docker.create(
                 job_ad,
@@ -486,9 +485,7 @@ class Runner:
                 environment=order.environment,
                 sandbox=self.sandbox.path,
                 directory=order.directory,
-                memory_mb=memory if isinstance(memory, int) else 0,
-                cpus=cpus if isinstance(cpus, int) else 1,
-                gpus="CUDA_VISIBLE_DEVICES" in order.environment,
+                slot_ad=self.slot_ad,
             )
         except NoContainer as problem:
             raise BadJob(str(problem), StarterHold.INVALID_DOCKER_IMAGE) from None
