@@ -17,7 +17,7 @@ from tests.transcripts.reading import RECORDED, names, read, steps
 from tests.transcripts.replay import DIFFERENCES, differs, play, shown
 from tests.transcripts.world import World, world
 
-QUICK = "16-jsv 00-setup 12-qmod-states"
+QUICK = "16-jsv 00-setup 12-qmod-states 03-forced-complex 05-exclusive-host"
 CHOSEN = os.environ.get("ROOST_TEST_TRANSCRIPTS", QUICK).split()
 
 
