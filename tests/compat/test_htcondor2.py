@@ -265,8 +265,13 @@ def test_job_sets_are_refused(pool: Pool) -> None:
 def test_what_is_left_out_says_what_to_use() -> None:
     with pytest.raises(AttributeError, match="has no LogReader: follow the file that JOB_QUEUE_LOG names"):
         htcondor1.LogReader  # noqa: B018
-    with pytest.raises(htcondor.HTCondorException, match="no chirp connection"):
+
+
+def test_htchirp_outside_of_a_job_says_what_gives_a_job_its_line() -> None:
+    with pytest.raises(ValueError, match="a job has it that says want_io_proxy = true"):
         htchirp.HTChirp()
+    with pytest.raises(TypeError, match="Command must be one of: access, chmod"):
+        htchirp.condor_chirp("frobnicate x")
 
 
 def test_a_personal_pool_begins_and_ends_with_its_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
