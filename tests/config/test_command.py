@@ -141,7 +141,7 @@ def test_a_short_name_that_is_typed_may_be_a_slip_too(root: Path, capsys: pytest
 def test_show_says_how_to_see_a_knob_that_is_not_set(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert roost("show", "MATCH_TIMEOUT", "-c", str(root)) == 1
     assert capsys.readouterr().err == (
-        "roost config: no name matches MATCH_TIMEOUT; with --all knobs that are not set are shown, too\n"
+        "roost config: no name matches MATCH_TIMEOUT; --all also shows knobs that are not set\n"
     )
 
 

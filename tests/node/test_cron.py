@@ -120,7 +120,7 @@ def test_output_is_the_same_however_it_arrives(sizes: list[int]) -> None:
 
 def test_an_ad_without_end_is_refused() -> None:
     output = CronOutput(CronJob(name="p", executable="/p"))
-    with pytest.raises(ValueError, match="without a line that begins with -"):
+    with pytest.raises(ValueError, match="without a line that starts with -"):
         for _ in range(AD_BYTES_MAX):
             list(output.fed(b"A = 1\n"))
 

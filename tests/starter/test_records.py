@@ -1,4 +1,4 @@
-"""What a starter writes down can be read, for ever, and nothing else is taken for it; and how it goes on after that.
+"""What a starter writes down can be read, forever, and nothing else is taken for it; and how it goes on after that.
 
 That every starter comes back as it was, and comes to an end after any number of deaths, is tried in `test_invariants`.
 """

@@ -53,7 +53,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.add_argument("--batches", action="store_true", help="batches in any case, also as JSON")
     parser.add_argument("--long", action="store_true", help="whole ads")
     parser.add_argument("-n", "--limit", metavar="N", type=int, default=0, help="at most N jobs")
-    parser.add_argument("--attributes", metavar="NAMES", help="only these attributes, separated by commas")
+    parser.add_argument("--attributes", metavar="NAMES", help="print only these attributes, separated by commas")
 
 
 def run(args: argparse.Namespace) -> int:

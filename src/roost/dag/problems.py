@@ -48,7 +48,7 @@ CODES: Final[dict[DagCode, CodeDoc]] = {
     DagCode.KEYWORD: CodeDoc(
         Severity.ERROR,
         "The first word of a line is not a command of DAG files.",
-        "Write a command of docs/reference/dag-files.md, or # before a comment.",
+        "Use a command from docs/reference/dag-files.md, or start a comment with #.",
     ),
     DagCode.ARGUMENTS: CodeDoc(Severity.ERROR, "A command has too few, too many or unknown words.", "See the form of the command in docs/reference/dag-files.md."),
     DagCode.NODE_NAME: CodeDoc(Severity.ERROR, "A name cannot be that of a node.", "Use another name: not PARENT, CHILD or ALL_NODES, and without + and blanks."),

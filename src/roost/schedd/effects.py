@@ -75,7 +75,7 @@ class EndRun:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StandStill:
-    """Have the run on a claim stand still, or go on."""
+    """Suspend or resume the run on a claim."""
 
     node: str
     claim_id: str

@@ -30,7 +30,7 @@ class HookProgram:
     path: str
     #: As configured; only PREPARE_JOB has arguments.
     arguments: str = ""
-    #: How long it may take, s; None for ever.
+    #: How long it may take, s; None forever.
     timeout_s: float | None = None
 
 

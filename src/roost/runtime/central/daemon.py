@@ -326,7 +326,7 @@ class CentralDaemon:
             await self._cycle()
         except Exception as error:
             _matchmaker_log.exception(
-                "internal error: the matchmaking cycle failed; the next one is at its usual interval"
+                "internal error: the matchmaking cycle failed; the next one runs at the usual interval"
             )
             self.matchmaker.forget()
             # Whatever it gave may not have been told.
@@ -334,8 +334,9 @@ class CentralDaemon:
             said = traceback.format_exception_only(error)[-1].strip()
             log = self.context.home.log / f"{self.context.role}.log"
             return (
-                f"no jobs are matched: an internal error ends each matchmaking cycle ({said[:_FAILURE_CHARS_MAX]}); "
-                f"the next is tried at its interval. Undo what was changed last, and report the traceback in {log}"
+                "no jobs are being matched: every matchmaking cycle ends with an internal error "
+                f"({said[:_FAILURE_CHARS_MAX]}). The negotiator tries again at each interval. Undo the "
+                f"most recent change, and report the traceback in {log}"
             )
         return ""
 
@@ -468,7 +469,7 @@ class CentralDaemon:
             self.bookings.promise(match, now)
             ids = CauseIds(match.submission, match.submission).bracketed()
             _matchmaker_log.info(
-                "%s is matched with %s for job %s or one like it%s", match.slot, match.submitter, match.job, ids
+                "%s was matched with %s for job %s or an equivalent one%s", match.slot, match.submitter, match.job, ids
             )
             by_queue.setdefault(match.schedd, []).append(
                 m.Match(

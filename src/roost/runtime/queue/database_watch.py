@@ -23,7 +23,8 @@ _log = logging.getLogger("roost.schedd")
 WATCH_S: Final = 5.0
 #: What the administrator does.
 REMEDY: Final = (
-    "end the pool with `roost down --leave-jobs` within the lease of the jobs, restore the backup, and start it again"
+    "stop the pool with `roost down --leave-jobs` before the jobs' leases expire, restore the backup, and "
+    "start the pool again"
 )
 
 
@@ -47,7 +48,7 @@ class DatabaseWatch:
 
     def away(self, error: StoreError) -> None:
         """The database cannot be written for now; changes wait for it, and so do those who asked for them."""
-        self._home.note_problem(self._role, f"{error}. Requests for changes are not answered until it can")
+        self._home.note_problem(self._role, f"{error}. Requests for changes are not answered until it can be written")
 
     def back(self) -> None:
         """The database can be written again."""

@@ -174,8 +174,9 @@ class _Judge:
             return self._made(Outcome.STAY)
         names = [name for name in _EXPRESSIONS if isinstance(self.ad.cell(fold(name)), Expr)]
         reason = (
-            f"The job's policy expressions ({', '.join(names) or 'of the pool'}) take more than {EXPRESSION_STEPS} "
-            f"evaluation steps each, or {STEPS_MAX} together; edit the job so that they are simpler, and release it"
+            f"The job's policy expressions ({', '.join(names) or 'of the pool'}) take more than "
+            f"{EXPRESSION_STEPS} evaluation steps each, or {STEPS_MAX} together; simplify them by editing the "
+            "job, then release it"
         )
         return self._made(Outcome.HOLD, reason=reason, code=HoldCode.JOB_POLICY_UNDEFINED)
 

@@ -79,9 +79,9 @@ class _Parser(Parser):
                 return tuple(one for one in found if one)
         self.log.report(
             Code.UNTERMINATED_BLOCK,
-            "no line `)` ends the items that begin here",
+            "the list of items that begins here is not closed by a line `)`",
             self._span(opening),
-            remedy="End the items with a line that holds only `)`.",
+            remedy="End the list with a line that contains only `)`.",
         )
         return tuple(found)
 

@@ -178,7 +178,7 @@ def job_program(job_ad: ClassAd, place: JobPlace) -> Program:
     command, docker = job_ad.cell("cmd"), wants_docker(job_ad)
     contained = docker or wants_container(job_ad)
     if not isinstance(command, str) or not (command or contained):
-        raise ValueError("the job's ad has no Cmd; a submit file says it as 'executable'")
+        raise ValueError("the job's ad has no Cmd; set 'executable' in the submit description")
     iwd = initial_directory(job_ad)
     instead: Path | None = None
     if is_cell_job(job_ad):

@@ -43,7 +43,7 @@ class Kept(msgspec.Struct, kw_only=True):
     shared: str = ""
     #: Number of the latest task.
     number: int = 0
-    #: They are to stand still.
+    #: They must be suspended.
     still: bool = False
 
 
@@ -103,7 +103,7 @@ class SlaveSite:
         return self.kept.number
 
     def key(self, ticket: Ticket) -> str:
-        """The name of a task's process, in the pool and for ever."""
+        """The name of a task's process, in the pool and forever."""
         return f"{self.kept.run}/task/{ticket.name}"
 
     def drop(self, task: SlaveTask) -> None:
@@ -134,7 +134,7 @@ class SlaveSite:
         return list(self.tasks.values())
 
     async def hold(self, *, still: bool) -> None:
-        """Have all tasks stand still, or go on."""
+        """Suspend or resume all tasks."""
         self.kept.still = still
         self.keep()
         for task in list(self.tasks.values()):
