@@ -33,7 +33,7 @@ from roost.wire.structs import read
         ),
         (
             {"LastFetchWorkSpawned": 990, "LastFetchWorkCompleted": 980, "FetchWorkProblem": "/h/f: it is no ad."},
-            ["fetches no other work. The previous call brought no job: /h/f: it is no ad."],
+            ["until the hook ends. The previous call brought no job: /h/f: it is no ad."],
         ),
         (
             {"LastFetchWorkSpawned": 980, "LastFetchWorkCompleted": 980, "FetchWorkFailures": 1,

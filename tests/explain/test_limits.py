@@ -41,7 +41,7 @@ GROUP = {"name": "g", "quota": 2.0, "allocated": 1.0, "used": 1.0, "accepts": Fa
     ("besides", "more", "words", "sentence"),
     [
         ({}, {}, "", ""),
-        ({"submitter-limit": 1}, {}, "its user has its fair share already",
+        ({"submitter-limit": 1}, {}, "its user has its fair share",
          "The share of ann@x is 2 of the pool's 4; it uses 1."),
         ({"submitter-limit": 1}, {"group": GROUP}, "its group g is at its quota",
          "Group g uses 1 of its quota of 2 (allocated in this cycle: 1)."),
@@ -52,7 +52,7 @@ GROUP = {"name": "g", "quota": 2.0, "allocated": 1.0, "used": 1.0, "accepts": Fa
         ({"preemption-requirements": 1}, {},
          "is in use, and PREEMPTION_REQUIREMENTS is not TRUE [c:3:1]", ""),
         ({"own-slot": 2}, {}, "are in use by jobs of the same user", ""),
-        ({"priority": 1}, {}, "is in use by users whose priority is as good", ""),
+        ({"priority": 1}, {}, "is in use by users whose priority is at least as good", ""),
     ],
 )  # fmt: skip
 def test_what_is_in_the_way_is_said_in_words_and_in_figures(

@@ -54,7 +54,7 @@ def test_a_mistake_is_named_with_its_place(change: dict[str, object], message: s
     with pytest.raises(UnreadableRecord) as caught:
         restored(record)
     assert message in str(caught.value)
-    assert "goes back to the queue" in str(caught.value)
+    assert "returns to the queue" in str(caught.value)
 
 
 def test_records_of_other_kinds_and_versions_are_refused() -> None:

@@ -147,7 +147,7 @@ def test_the_table_says_of_which_daemon_a_request_is_and_what_the_reply_is(daemo
         (Daemon.CENTRAL, "ads", {"names": ["a", 1]}, "ads.names[1]: 1 is not a string"),
         (Daemon.CENTRAL, "ads", {"values": True}, "ads: values affects how a projection is shown, but none is given"),
         (Daemon.CENTRAL, "advertise", {"ads": [{}, 7]}, "advertise.ads[1]: 7 is not an object"),
-        (Daemon.CENTRAL, "advertise", {"kind": "X"}, "advertise: kind is the type of ads to withdraw"),
+        (Daemon.CENTRAL, "advertise", {"kind": "X"}, "advertise: kind is the type of the ads to withdraw"),
         (Daemon.CENTRAL, "audit", {"kinds": ["fly"]}, "audit.kinds[0]: 'fly' is not one of discard, "),
         (Daemon.CENTRAL, "audit", {"job": "all"}, "audit.job: 'all' is not a job (12.0) or a cluster (12)"),
         (Daemon.CENTRAL, "audit", {"limit": 0}, "audit.limit: 0 is not between 1 and 1000"),

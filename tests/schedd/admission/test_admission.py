@@ -147,7 +147,7 @@ def test_conditions_are_asked_of_every_job_that_they_tell_apart_up_to_a_limit() 
     reply, _ = submit(queue(REQUIREMENTS), source(3, own={"RequestMemory": (600, 600, 100)}))
     assert reply.text.endswith("asks for 100 MB, and 512 are the least (job 2)")
     reply, _ = submit(queue(REQUIREMENTS), source(ONE_BY_ONE_MAX + 1, own={"RequestMemory": (600,)}))
-    assert f"asked for {ONE_BY_ONE_MAX} at most" in reply.text
+    assert f"evaluated for at most {ONE_BY_ONE_MAX}" in reply.text
     reply, _ = submit(queue(REQUIREMENTS), source(ONE_BY_ONE_MAX + 1, own={"Args": ("x", "y")}, RequestMemory=600))
     assert reply.ok
 
@@ -160,14 +160,14 @@ def test_conditions_see_jobs_as_transforms_have_made_them() -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("JOB_TRANSFORM_NAMES = a", "JOB_TRANSFORM_a: JOB_TRANSFORM_NAMES names it"),
+        ("JOB_TRANSFORM_NAMES = a", "JOB_TRANSFORM_a: it is listed in JOB_TRANSFORM_NAMES"),
         (
             "JOB_TRANSFORM_NAMES = a\nJOB_TRANSFORM_a = [ set_X = 1; ]",
             "transform rules in ClassAd syntax are not supported",
         ),
         ("JOB_TRANSFORM_NAMES = a\nJOB_TRANSFORM_a = FROB x", "neither a statement"),
         ("JOB_TRANSFORM_NAMES = a\nJOB_TRANSFORM_a = UNIVERSE moon", "UNIVERSE moon"),
-        ("SUBMIT_REQUIREMENT_NAMES = a", "SUBMIT_REQUIREMENT_a: SUBMIT_REQUIREMENT_NAMES names it"),
+        ("SUBMIT_REQUIREMENT_NAMES = a", "SUBMIT_REQUIREMENT_a: it is listed in SUBMIT_REQUIREMENT_NAMES"),
         ("SUBMIT_REQUIREMENT_NAMES = a\nSUBMIT_REQUIREMENT_a = 1 +", "SUBMIT_REQUIREMENT_a: "),
     ],
 )
@@ -284,7 +284,7 @@ def test_the_ad_of_a_job_finds_room_in_messages() -> None:
     large = {f"A{number}": "x" * 999_000 for number in range(3)}
     assert submit(target, source(1, **large))[0].ok
     reply, _ = submit(target, source(1, **large, B="x" * 10_000))
-    assert not reply.ok and "its ad has 30" in reply.text and "3000000 is the most" in reply.text
+    assert not reply.ok and "its ad has 30" in reply.text and "the limit is 3000000" in reply.text
     assert edited(target, "ann", B="x" * 20_000).data["refused"] == {"1.0": "too-large"}
     assert edited(target, "ann", B="x" * 200).ok
 
@@ -309,7 +309,7 @@ def test_a_job_that_nobody_looked_at_is_held_when_it_would_start_with_what_is_wr
     assert driven.start().id.proc == 2
     ad = driven.queue.book.clusters[number].ad_of(1)
     assert (ad["JobStatus"], ad["HoldReasonCode"]) == (JobStatus.HELD, HoldCode.JOB_POLICY_UNDEFINED)
-    assert "not what its description says" in str(ad["HoldReason"]) and "arguments" in str(ad["HoldReason"])
+    assert "does not match its description" in str(ad["HoldReason"]) and "arguments" in str(ad["HoldReason"])
 
 
 def test_a_job_that_small_edits_have_made_too_large_is_held_when_it_would_start() -> None:
@@ -321,7 +321,7 @@ def test_a_job_that_small_edits_have_made_too_large_is_held_when_it_would_start(
     assert asked is not None
     driven.answer(asked)
     ad = driven.queue.book.clusters[number].ad_of(0)
-    assert ad["JobStatus"] == JobStatus.HELD and "3000000 is the most" in str(ad["HoldReason"])
+    assert ad["JobStatus"] == JobStatus.HELD and "the limit is 3000000" in str(ad["HoldReason"])
 
 
 def test_a_job_that_is_not_what_its_description_says_is_not_taken() -> None:

@@ -77,9 +77,9 @@ def test_a_clock_that_is_changed_loses_no_daily_time_and_doubles_none(
     [
         ("CronMinute", "60", "CronMinute = 60: '60' is not in the range 0 to 59"),
         ("CronHour", "-1", "CronHour = -1: '-1' is neither"),
-        ("CronDayOfMonth", "0", "not within 1 to 31"),
+        ("CronDayOfMonth", "0", "not in the range 1 to 31"),
         ("CronMonth", "JAN", "'JAN' is neither"),
-        ("CronDayOfWeek", "8", "not within 0 to 7"),
+        ("CronDayOfWeek", "8", "not in the range 0 to 7"),
         ("CronMinute", "30-10", "begins after its end"),
         ("CronMinute", "*/0", "a step of 0"),
         ("CronMinute", "1-2/5", "no number from 0 to 59"),

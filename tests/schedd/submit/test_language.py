@@ -484,7 +484,7 @@ def test_the_retries_of_each_job_are_its_own() -> None:
         ("retry_request_memory_max = 64", "suspicious", "never retried with more"),
         ("request_memory = 1G\nretry_request_memory = 512 MB", "suspicious", "never retried with more"),
         ("retry_request_memory = 1G\nretry_request_memory_increase = 5", "conflict", "is ignored"),
-        ("request_memory = 1G, 2G\nretry_request_memory = 4G", "conflict", "do not"),
+        ("request_memory = 1G, 2G\nretry_request_memory = 4G", "conflict", "are ignored"),
     ],
 )
 def test_wrong_retries_are_reported(text: str, code: str, words: str) -> None:

@@ -1,4 +1,5 @@
-"""``roost explain expr``: explain why an expression has its value, by the smallest set of clauses that decides it.
+"""``roost explain expr``: why an expression has its value, by the smallest set of clauses that
+decides it.
 
 With ``--config`` the expression may be the name of a knob (``START``), macros in it are expanded, and the policy of
 the configuration is put into the machine's ad, with the file and line of each expression. What is wrong with the

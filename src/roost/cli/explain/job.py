@@ -1,4 +1,4 @@
-"""``roost explain job ID``: explain why a job is waiting or held.
+"""``roost explain job ID``: why a job is waiting or held.
 
 `roost.runtime.asking.job` asks the daemons, and the answer is `roost.explain.job`'s; this module prints it.
 """

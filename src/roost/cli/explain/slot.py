@@ -1,4 +1,4 @@
-"""``roost explain slot NAME``: explain why a slot is in its state, and what would change it.
+"""``roost explain slot NAME``: why a slot is in its state, and what would change it.
 
 `roost.runtime.asking.slot` asks the daemons, and the answer is `roost.explain.slot`'s; this module prints it.
 """

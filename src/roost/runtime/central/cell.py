@@ -376,7 +376,11 @@ class PoolCell:
             rows = read(list[HeldTask], answer.data, "cell-tasks", strict=False) if answer.ok else []
             found = [(row, ad_from(row.task, "cell-tasks.task")) for row in rows]
         except (BusError, WireError, ValueError) as error:
-            _log.warning("%s does not say what its jobs have of the cell: %s; only machines' words count", queue, error)
+            _log.warning(
+                "cannot get from %s what its jobs use of the cell: %s; relying on the machines' reports alone",
+                queue,
+                error,
+            )
             if again:
                 return
             found = []

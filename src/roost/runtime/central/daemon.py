@@ -193,7 +193,7 @@ class CentralDaemon:
             now = self.clock.now()
             expired = list(self.table.aged(now).values())
             for name in self.table.expire(now):
-                _log.info("%s was not published again within its lifetime: forgotten", name)
+                _log.info("%s was not republished within its lifetime and was dropped", name)
             await self.cell.unheard(expired)
             await self._repeat_significant()
 

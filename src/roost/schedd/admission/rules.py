@@ -151,7 +151,7 @@ class NotAdmitted(Exception):
 
 
 def check_groups(cluster: Cluster) -> set[str]:
-    """In whose names the jobs of a cluster compete, until there are more than NAMES_MAX. Raises NotAdmitted.
+    """In whose names the jobs of a cluster compete, until they exceed NAMES_MAX. Raises NotAdmitted.
 
     Groups are plain texts: an expression could be one group for who decides about the job, and another for who counts
     what it uses.

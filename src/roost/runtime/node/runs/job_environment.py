@@ -146,7 +146,7 @@ def _said_environment(place: JobPlace, job_ad: ClassAd) -> dict[str, str]:
 
 
 def wants_chirp(job_ad: ClassAd) -> bool:
-    """Whether a job speaks to its queue while it runs (want_io_proxy); those beside the queue do not."""
+    """Whether a job speaks to its queue while it runs (want_io_proxy); those on the queue's machine do not."""
     return job_ad.cell("wantioproxy") is True and job_ad.cell("jobuniverse") == 5
 
 

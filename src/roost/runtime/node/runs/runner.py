@@ -157,7 +157,7 @@ class Runner:
         self.docker: Docker | None = None
         #: The line by which the job speaks to its queue.
         self.chirp: ChirpLine | None = None
-        #: The queue has been told that the job stands still.
+        #: The queue has been told that the job is suspended.
         self._told_stopped = False
         #: The last shell of an interactive job has ended, and the job with it.
         self._left = False

@@ -133,7 +133,7 @@ class Shells:
     def _runner(self, asked: machine.OpenShell) -> Runner:
         runner = runner_of(self._daemon.orders.runners.values(), asked.job, asked.global_id)
         if runner is None or runner.family is None or runner.family.is_ended:
-            raise NotFound(f"the program of job {asked.job} does not run here")
+            raise NotFound(f"the program of job {asked.job} is not running here")
         return runner
 
     def _is_enabled(self, runner: Runner) -> bool:

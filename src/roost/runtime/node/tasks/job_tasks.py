@@ -83,13 +83,13 @@ async def ask_machine(bus: Carrier, subject: str, message: Message, kind: type[_
             answer = await bus.request(subject, message, left_s)
         except BusError as error:
             if until is not None and loop.time() >= until:
-                raise NoAnswer(f"no answer to {type(message).__name__}: {error}") from None
+                raise NoAnswer(f"{type(message).__name__} was not answered: {error}") from None
             await asyncio.sleep(_PAUSE_S)
             continue
         if isinstance(answer, kind):
             return answer
         text = answer.text if isinstance(answer, m.Answer) else type(answer).__name__
-        raise NoAnswer(f"{type(message).__name__} is answered with: {text}")
+        raise NoAnswer(f"{type(message).__name__} was answered with: {text}")
 
 
 class JobTasks:
