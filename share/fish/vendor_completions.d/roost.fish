@@ -212,7 +212,7 @@ complete -c roost -n '__roost_at audit' -s n -l limit -x -d 'at most N decisions
 complete -c roost -n '__roost_at dag' -a check -d 'check DAG files, and print what they contain'
 complete -c roost -n '__roost_at dag' -a submit -d 'submit DAG files as one run'
 complete -c roost -n '__roost_at dag' -a status -d 'show the progress of runs'
-complete -c roost -n '__roost_at dag' -a run -d 'run DAG files in the foreground, without submitting the run as a job'
+complete -c roost -n '__roost_at dag' -a run -d 'run DAG files here, until they are over, without submitting the run itself'
 complete -c roost -n '__roost_at dag' -s h -l help -d 'show the help of this command'
 complete -c roost -n '__roost_at dag check' -F
 complete -c roost -n '__roost_at dag check' -s h -l help -d 'show the help of this command'

@@ -43,9 +43,7 @@ def _held_up(record: JobInCycle) -> Iterator[tuple[int, str]]:
         group = record.group
         full = group is not None and group.used >= group.allocated
         whose = (
-            f"its group {group.name} is at its quota"
-            if group is not None and full
-            else "its user has its fair share"
+            f"its group {group.name} is at its quota" if group is not None and full else "its user has its fair share"
         )
         yield besides["submitter-limit"], whose
     if "out of time" in besides:
