@@ -90,7 +90,7 @@ def test_so_many_jobs_may_fail_as_the_node_tolerates() -> None:
     told.submitted("A", 9)
     assert told.tell(o.JobEnded(cluster=1, proc=0, status=3)) == ()
     assert told.tell(o.JobEnded(cluster=1, proc=1, status=4)) == (
-        o.RemoveJobs(cluster=1, reason="job 1.1 exited with status 4, and 1 may fail"),
+        o.RemoveJobs(cluster=1, reason="job 1.1 ended with status 4, and 1 may fail"),
     )
     for proc in range(2, 9):
         orders = told.tell(o.JobRemoved(cluster=1, proc=proc))
@@ -213,7 +213,7 @@ def test_retries_count_and_stop_at_unless_exit() -> None:
 def test_one_failure_of_a_cluster_removes_the_others_and_the_try_ends_when_they_are_gone() -> None:
     told = Told("JOB A a\nRETRY A 1")
     told.submitted("A", jobs=3)
-    assert told.ended("A", 5) == (o.RemoveJobs(cluster=1, reason="job 1.0 exited with status 5"),)
+    assert told.ended("A", 5) == (o.RemoveJobs(cluster=1, reason="job 1.0 ended with status 5"),)
     assert told.tell(o.JobRemoved(cluster=1, proc=1)) == ()
     assert told.tell(o.JobEnded(cluster=1, proc=2, status=0)) == submits("A", retry=1)
 
@@ -423,4 +423,4 @@ def test_what_a_final_node_waited_for_and_what_the_log_says_nothing_of_has_faile
     run = Run(dag_of("JOB A a.sub\nSCRIPT PRE A check.sh\nFINAL F f.sub"), Settings())
     run.step(o.Begun(past=(o.NodeSubmitted(node="F", cluster=1, jobs=1),)), 1.0)
     assert run.nodes["A"].state is NodeState.ERROR
-    assert "not in the log" in run.nodes["A"].details
+    assert "does not show how it failed" in run.nodes["A"].details

@@ -101,7 +101,7 @@ def overview(parser: argparse.ArgumentParser) -> str:
         "`roost help COMMAND` or `roost COMMAND --help` describes a command's arguments, and `roost help "
         "TOPIC` explains",
     ]
-    lines += ["a knob, an attribute, a term, a message code, or one of these:  " + ", ".join(_topics()) + ".", ""]
+    lines += ["a knob, an attribute, a term, a message code, or one of these: " + ", ".join(_topics()) + ".", ""]
     return "\n".join(lines)
 
 
