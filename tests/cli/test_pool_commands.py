@@ -227,9 +227,7 @@ def test_a_bad_constraint_is_called_one(desk: Desk) -> None:
 
 def test_who_means_all_means_those_for_which_it_makes_sense(desk: Desk) -> None:
     held, idle = desk.submit(count=2, more="hold = true\n"), desk.submit(more="requirements = false\n")
-    assert (
-        desk("release", str(idle), status=1)[1] == "roost: none of these jobs is on hold, and no longer on a machine\n"
-    )
+    assert desk("release", str(idle), status=1)[1] == "roost: none of these jobs is on hold, and off its machine\n"
     assert "it is not on hold" in desk("release", f"{idle}.0", status=1)[1]
     assert desk("release", "--constraint", f"ClusterId >= {held}") == ("2 jobs released\n", "")
     desk("rm", str(idle), str(held))
@@ -246,9 +244,9 @@ def test_jobs_that_are_gone_or_never_were_are_no_mistake_of_the_queue(desk: Desk
 
 def test_a_machine_is_drained_and_comes_back(desk: Desk) -> None:
     assert "is being drained" in desk("drain", "--reason", "new disk")[0]
-    assert "hint: `roost drain --cancel` cancels that one" in desk("drain", status=2)[1]
+    assert "hint: `roost drain --cancel` ends that one" in desk("drain", status=2)[1]
     eventually(lambda: "Drained" in desk("status")[0])
-    assert "It is draining: new disk." in desk("explain", "slot", "slot1")[0]
+    assert "It is drained: new disk." in desk("explain", "slot", "slot1")[0]
     assert "no longer draining" in desk("drain", "--cancel")[0]
     eventually(lambda: "Unclaimed" in desk("status")[0])
 
@@ -263,7 +261,7 @@ def test_reconfig_tells_what_daemons_made_of_it(desk: Desk) -> None:
     try:
         assert "POLLING_INTERVAL" in desk("reconfig", status=2)[1]
         config.write_text(before + "MEMORY = 1000\nBackgroundLoad = 0.4\n")
-        assert "\nMEMORY takes effect at the next start" in desk("reconfig")[0]
+        assert "\nMEMORY counts from the next start" in desk("reconfig")[0]
     finally:
         config.write_text(before)
     assert "MEMORY" not in desk("reconfig")[0]

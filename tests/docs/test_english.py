@@ -43,11 +43,6 @@ BANNED = {
     r"\bsees? to it\b": "ensure",
     r"\b(?:would|must|could|might|should) else\b": "would otherwise",
     r"\b(?:is|are|was) not there\b": "does not exist, is missing",
-    r"\bfor ever\b": "forever",
-    r"\bbeside the queue\b(?!')": "on the queue's machine",
-    r"\btakes? no (?:(?:more|further) )?jobs?\b": "accepts no jobs",
-    r"\baccepted: this is always so\b": "accepted; this is always the case",
-    r"\bare more than [A-Z_]+_MAX\b": "exceed LIMIT_MAX",
     r"\b(?:line|row|object|attribute) an? (?:job|line|row|slot|machine|event|ad)\b": "one line per job",
 }
 

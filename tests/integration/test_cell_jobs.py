@@ -135,8 +135,8 @@ def test_what_a_cell_cannot_do_is_refused_or_explained(start: Callable[..., Pool
     asking = "executable = /bin/true\ncell_resources = h_vmem=1G\nqueue\n"
     refused = pool.try_("submit", text=asking)
     assert refused.returncode != 0
-    assert "the pool has no Grid Engine cell, but the job requests CellResources" in refused.stderr
-    assert pool("cell", "queues") == "the pool has no queue instances; import a cell with `roost cell import`\n"
+    assert "the pool has no Grid Engine cell, and the job asks for CellResources" in refused.stderr
+    assert pool("cell", "queues") == "the pool has no queue instances; `roost cell import` gives it a cell\n"
     held = pool.submit("hold = true", "true")
     edited = pool.try_("edit", f"{held}.0", "--set", 'CellResources="h_rt=60"')
     assert edited.returncode != 0 and "the pool has no Grid Engine cell" in edited.stderr

@@ -78,16 +78,16 @@ def test_each_slot_has_its_own_source_and_a_hung_crashing_or_babbling_one_blocks
             for word in (
                 "took longer than 1 s and was killed",
                 "printed more than 1048576 bytes and was killed",
-                "its output is not an ad",
+                "what it printed is not an ad",
                 "was killed by signal 11; taken as no work",
-                f"{hooks.place}/open is world-writable (chmod o-w)",
+                f"everybody may write to {hooks.place}/open (chmod o-w)",
             )
         )
 
     eventually(said, f"the complaints in {log}")
     # Whoever asks about the slot hears it, too.
     slots = {keyword: f"slot{number}" for number, keyword in enumerate(bad, 2)}
-    for keyword, problem in (("NOAD", "its output is not an ad"), ("CRASH", "was killed by signal 11")):
+    for keyword, problem in (("NOAD", "what it printed is not an ad"), ("CRASH", "was killed by signal 11")):
         explained = " ".join(pool("explain", "slot", slots[keyword]).split())
         # The hook may be running again by now.
         assert re.search(f"Nothing came of (it|the call before): .*{problem}", explained), explained

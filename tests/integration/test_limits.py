@@ -24,7 +24,7 @@ def test_submissions_beyond_a_user_s_limit_are_refused_until_the_limit_is_higher
     refused = pool.try_("submit", text=SLEEPERS.format("accounting_group_user = other\naccounting_group = b", 2))
     assert refused.returncode != 0
     assert "Number of submitted jobs would exceed MAX_JOBS_PER_OWNER = 3: " in refused.stderr
-    assert "already has 2 jobs in the queue and is submitting 2" in refused.stderr
+    assert "has 2 jobs in the queue and submits 2" in refused.stderr
     assert len(pool.jobs()) == 2
     config = pool.home / "roost.config"
     config.write_text(config.read_text().replace("PER_OWNER = 3", "PER_OWNER = 4"))
@@ -95,7 +95,7 @@ def test_a_daemon_that_dies_waits_as_the_backoff_says(start: Callable[..., Pool]
     assert time.monotonic() - died >= 2.0
     told = log.read_text()
     assert f" INFO roost.master: schedd is process {before}\n" in told
-    assert "Z INFO roost.master: schedd exited with signal SIGKILL; restarting it in 3 s; see " in told
+    assert "Z INFO roost.master: schedd ended with signal SIGKILL; starting it again in 3 s: see " in told
     config = pool.home / "roost.config"
     config.write_text(config.read_text().replace(str(log), f"{log}2"))
     eventually(lambda: pool.try_("reconfig").returncode == 0, "the queue is still starting")
@@ -131,7 +131,7 @@ def test_users_whom_a_list_denies_are_refused_and_a_list_of_hosts_is(start: Call
     config = pool.home / "roost.config"
     config.write_text(config.read_text().replace("DENY_WRITE = *", "DENY_WRITE = *.example.org"))
     assert "DENY_WRITE: *.example.org is a host" in pool.try_("reconfig").stderr
-    assert pool.try_("submit", text=SLEEPERS.format("", 1)).returncode != 0, "the configuration is unchanged"
+    assert pool.try_("submit", text=SLEEPERS.format("", 1)).returncode != 0, "the configuration stays as it was"
     config.write_text(config.read_text().replace("DENY_WRITE = *.example.org", "DENY_WRITE = mallory@*"))
     pool("reconfig")
     pool("submit", text=SLEEPERS.format("hold = true", 1))

@@ -50,7 +50,7 @@ def test_static_slots_go_from_two_to_four_to_one_around_jobs_that_run(start: Sta
     for job in (2, 3):
         pool.seen(f"{cluster}.{job}", JobStatus=2)
     told = _reconfigured(pool, f"{_TYPED}1")
-    assert "slot4@" in told and "accepts no more jobs and vanishes once it is free" in told
+    assert "slot4@" in told and "takes no further job and vanishes once it is free" in told
     surplus = {f"slot{number}": "the configuration has fewer slots of its type" for number in (2, 3, 4)}
     eventually(lambda: _leaving(pool) == surplus)
     assert {row["Requirements"]["expr"] for name, row in _slots(pool).items() if name in surplus} == {"false"}
@@ -107,5 +107,5 @@ def test_an_impossible_layout_is_refused_whole(start: Start) -> None:
 def test_other_cores_and_the_slots_for_them_wait_for_a_restart(start: Start) -> None:
     pool = start("NUM_SLOTS = 2", cpus=2)
     told = _reconfigured(pool, "NUM_CPUS = 4\nNUM_SLOTS = 4")
-    assert "NUM_CPUS, NUM_SLOTS take effect at the next start" in told
+    assert "NUM_CPUS, NUM_SLOTS count from the next start" in told
     assert set(_slots(pool)) == {"slot1", "slot2"}

@@ -70,7 +70,7 @@ def _daemons(pool: Pool, word: str) -> dict[str, str]:
     [
         (_delete, "is gone"),
         (_replace, "was replaced"),
-        (lambda pool: _wal(pool).unlink(), "queue.sqlite-wal, its write-ahead log, is gone"),
+        (lambda pool: _wal(pool).unlink(), "queue.sqlite-wal, the log of its last changes, is gone"),
         (lambda pool: os.truncate(_wal(pool), 5000), "was truncated"),
         (lambda pool: _overwrite(_wal(pool), 8000, 9000), "was overwritten"),
         (lambda pool: _overwrite(_db(pool), 0, 100), "it is no longer a SQLite database"),
@@ -211,7 +211,7 @@ def test_commands_find_a_pool_whose_run_directory_was_removed(start: Callable[..
     assert json.loads((pool.home / "run" / "contact.json").read_text()) == before
     assert pool.try_("up", "-d").stderr.count("runs in")
     pool("reconfig")
-    assert "run was removed while the pool was running" in (pool.home / "log" / "master.log").read_text()
+    assert "run was removed while the pool ran" in (pool.home / "log" / "master.log").read_text()
     pool.wait(pool.submit("executable = /bin/true\n"))
     # Its daemons and its server come back, and the job is still the same.
     for role in ("node", "schedd", "nats"):
@@ -255,7 +255,7 @@ def test_directories_that_were_removed_under_the_pool_are_made_again(start: Call
         place.rename(gone)
         shutil.rmtree(gone)
         eventually(place.is_dir, pool.logs)
-        told = f"{place} was removed while the pool was running"
+        told = f"{place} was removed while the pool ran"
         eventually(lambda told=told: told in (pool.home / "log" / "master.log").read_text(), told)  # type: ignore[misc]
         out = pool.work / f"out {name}"
         pool.wait(
@@ -279,7 +279,7 @@ def test_a_machine_that_cannot_run_jobs_is_named_by_the_status_of_daemons(
     pool.wait(pool.submit("executable = /bin/true\n"))
     gone = scratch.rename(tmp_path / "gone")
     waits = pool.submit("executable = /bin/true\n")
-    assert "cannot create the scratch directory" in _daemons(pool, str(scratch))["node"]
+    assert "cannot make the scratch directory" in _daemons(pool, str(scratch))["node"]
     gone.rename(scratch)
     pool.wait(waits)
     assert "problems" not in json.loads(pool("status", "--daemons", "--json"))
@@ -313,7 +313,7 @@ def test_a_process_that_was_stopped_is_named_by_the_status_of_daemons(start: Cal
         # It may go on for a moment.
         eventually(lambda: Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "T", "the stop")
         told = pool("status", "--daemons", status=1)
-        assert f"stopped by a signal and not responding; `kill -CONT {pid}` resumes it" in told
+        assert f"stopped by a signal, answers nothing; `kill -CONT {pid}` continues it" in told
         assert role in json.loads(pool("status", "--daemons", "--json", status=1))["problems"]
     finally:
         os.kill(pid, signal.SIGCONT)
@@ -344,7 +344,7 @@ def test_a_job_whose_run_record_is_lost_while_its_machine_is_away_runs_once_at_a
         record.mkdir()
     pool.up()
     told = pool("status", "--daemons")
-    assert (f"cannot read the records of runs: {record} (Is a directory)" in told) == (how == "unreadable")
+    assert (f"records of runs cannot be read: {record} (Is a directory)" in told) == (how == "unreadable")
     eventually(lambda: runs.read_text().count("begun") == 2, "the second run")
     (pool.work / "go").touch()
     pool.wait(job)

@@ -96,7 +96,7 @@ def _path(row: Row) -> str:
 def test_each_call_is_for_its_role_and_those_above(web: Web, row: Row) -> None:
     wrong = {"no such field": 1} if row.body is not None else None
     nobody = web(row.method, _path(row), wrong)
-    assert (nobody.status, nobody.data["detail"]) == (401, "the request is not authenticated")
+    assert (nobody.status, nobody.data["detail"]) == (401, "the request does not say whose it is")
     for role in WebRole:
         found = web(row.method, _path(row), wrong, role=role)
         assert found.status < 500 or found.status == 503, found
@@ -122,7 +122,7 @@ def test_what_is_wrong_with_a_request_is_a_problem_document(web: Web) -> None:
         (web("POST", "/api/v1/jobs/actions", raw=b"{", role=WebRole.USER), 400, "JSON"),
         (web("POST", "/api/v1/jobs/actions", raw=b"[" * 100_000, role=WebRole.USER), 400, "JSON"),
         (web("POST", "/api/v1/jobs/actions", raw=b"x", content_type="text/plain", role=WebRole.USER), 415, "json"),
-        (web("POST", "/api/v1/jobs/actions", {"action": "hold"}, role=WebRole.USER), 422, "does not name any jobs"),
+        (web("POST", "/api/v1/jobs/actions", {"action": "hold"}, role=WebRole.USER), 422, "names no jobs"),
         (web("POST", "/api/v1/jobs/actions", {"action": "explode", "jobs": ["1"]}, role=WebRole.USER), 422, "explode"),
         (web("POST", "/api/v1/policy/lint", raw=b" " * 9_000_000, role=WebRole.USER), 413, "bytes"),
         (web("GET", "/api/v1/pool", authorization="Bearer roost_wrong"), 401, "token"),

@@ -115,9 +115,7 @@ def test_without_matplotlib_it_is_told_why_there_are_no_pictures(
     # A name does not write HTML.
     report = (tmp_path / "out/report.html").read_text()
     assert "<b>pool" not in report and "&lt;b&gt;pool.config" in report
-    assert (
-        "no PNG files were written because matplotlib is not installed; install roost[lab]" in capsys.readouterr().out
-    )
+    assert "no PNG pictures: matplotlib is not installed; roost[lab] brings it" in capsys.readouterr().out
     assert not list((tmp_path / "out").glob("*.png"))
 
 
@@ -145,7 +143,7 @@ def test_a_violated_invariant_fails_and_says_how_to_repeat_it(
     assert _command(*words) == 1
     said = capsys.readouterr().err
     assert "something is wrong" in said
-    assert f"reproduce it with: roost lab simulate --config {config} --machines 1" in said
+    assert f"repeat it with: roost lab simulate --config {config} --machines 1" in said
     assert "--days 0.1 --seed 3" in said
 
 

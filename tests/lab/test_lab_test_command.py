@@ -63,7 +63,7 @@ def test_a_state_that_does_not_last_fails_when_it_ends(folder: Path, capsys: pyt
 
 def test_another_policy_can_be_put_to_the_same_scenarios(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert _test(folder, "--config", folder / "patient.config", "--only", "hour") == 0
-    assert "1 scenario, 1 expectation: all passed" in capsys.readouterr().out
+    assert "1 scenario, 1 expectation: all as expected" in capsys.readouterr().out
 
 
 def test_a_program_gets_everything_as_json(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -152,8 +152,8 @@ def test_a_step_that_means_nothing_is_refused_with_its_line(step: str, complaint
 
 JOBS = {
     "'bad name' = 3": "'bad name' is not a name of an attribute",
-    "Owner = 3": "Owner must be the name of a user; found 3",
-    "Owner = ''": "Owner must be the name of a user; found ''",
+    "Owner = 3": "Owner is the name of a user; found 3",
+    "Owner = ''": "Owner is the name of a user; found ''",
     "JobUniverse = 11": "Roost runs no jobs of the parallel universe",
 }
 
@@ -181,7 +181,7 @@ def test_an_order_that_the_machine_refuses_ends_the_run_with_its_line(tmp_path: 
     path = tmp_path / "x.toml"
     steps = '[\n  { at = 1, drain = "fast" },\n  { at = 9, drain = "fast" },\n  { at = 9, expect = "Owner" },\n]'
     path.write_text(f"policy = 'START = True'\n[[scenario]]\nsteps = {steps}\n")
-    with pytest.raises(CommandError, match=r"x\.toml:5: the machine refused to drain"):
+    with pytest.raises(CommandError, match=r"x\.toml:5: the machine refuses to drain"):
         _test(path)
 
 

@@ -113,8 +113,7 @@ def test_a_busy_surplus_slot_takes_no_further_job_and_vanishes_with_its_own(four
     assert ad.eval("START") is False and ad.eval("Requirements") is False
     assert ad["SlotLeavingReason"] == "the configuration has fewer slots of its type"
     assert four.awaited_layout() == [
-        "slot4@here accepts no further jobs and is deleted once it is free: the configuration has fewer slots "
-        "of its type"
+        "slot4@here takes no further job and vanishes once it is free: the configuration has fewer slots of its type"
     ]
     end(four, "b")
     assert shown(four) == {"slot3": (1, "Claimed")}

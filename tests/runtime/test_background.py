@@ -1,4 +1,4 @@
-"""Tasks beside a daemon's work: failures are logged, and an end waits for what it calls off, but not forever."""
+"""Tasks beside a daemon's work: failures are logged, and an end waits for what it calls off, but not for ever."""
 
 from __future__ import annotations
 

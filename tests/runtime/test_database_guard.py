@@ -83,7 +83,7 @@ SEEN_AT_ONCE = {
     "directory gone": (lambda path: shutil.rmtree(path.parent), "queue.sqlite is gone"),
     "moved": (lambda path: path.rename(path.with_name("other")), "queue.sqlite is gone"),
     "replaced": (_replace, "queue.sqlite was replaced by another file"),
-    "log deleted": (lambda path: _wal(path).unlink(), "queue.sqlite-wal, its write-ahead log, is gone"),
+    "log deleted": (lambda path: _wal(path).unlink(), "queue.sqlite-wal, the log of its last changes, is gone"),
     "log replaced": (lambda path: _replace(_wal(path)), "the log of its last changes, was replaced"),
     "log cut": (lambda path: os.truncate(_wal(path), _wal(path).stat().st_size // 2), "was truncated"),
     "emptied": (_empty_meta, "its table meta was emptied"),
@@ -191,7 +191,7 @@ def test_another_database_is_not_taken_for_the_old_one(path: Path, tmp_path: Pat
     _opened(other).close()
     shutil.copy(path, tmp_path / "backup")
     shutil.copy(other, path)
-    with pytest.raises(StoreError, match=r"not the one that this pool last used.*remove .*queue.identity"):
+    with pytest.raises(StoreError, match=r"not the one that this pool used last.*remove .*queue.identity"):
         _opened(path)
     # The administrator may name another place.
     Store.open(f"sqlite:///{other}", _known(path)).close()
@@ -215,7 +215,7 @@ def test_a_row_that_cannot_be_read_is_damage(store: Store) -> None:
     with store.database.changing() as connection:
         columns = "cluster, owner, submitted_at, count, ad, plan, gone"
         connection.execute(text(f"INSERT INTO clusters ({columns}) VALUES (1, 'a', 1, 1, '{{', '', '')"))
-    with pytest.raises(Damaged, match="a row cannot be read"):
+    with pytest.raises(Damaged, match="a row of it cannot be read"):
         store.load()
 
 
@@ -227,7 +227,7 @@ def test_the_check_takes_limited_time(
     monkeypatch.setattr(databases, "_CHECK_STEPS", 1)
     with caplog.at_level(logging.INFO):
         again = _opened(path)
-    assert "the rest was not checked" in caplog.text
+    assert "the rest of it is not checked" in caplog.text
     assert again.state("name1") == "x" * 2000
     again.close()
 
@@ -278,7 +278,7 @@ def test_the_log_says_what_of_the_wal_is_lost(
         assert connection.execute(select(META.c.value)).all()
     assert 0 < len(left) < 40
     (said,) = [each.getMessage() for each in caplog.records if "cannot be used" in each.getMessage()]
-    assert "queue.sqlite-wal" in said and "the last changes confirmed in the previous run are lost" in said
+    assert "queue.sqlite-wal" in said and "what was confirmed last in the previous run is lost" in said
     store.close()
     caplog.clear()
     _opened(killed).close()

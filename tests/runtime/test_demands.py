@@ -138,7 +138,7 @@ def test_users_with_many_different_jobs_share_the_room_in_a_word() -> None:
 def test_kinds_of_jobs_without_number_have_their_turn_before_long(
     monkeypatch: pytest.MonkeyPatch, large: list[tuple[str, int, int]]
 ) -> None:
-    """Those that had no room waited forever, or five minutes for each word."""
+    """Those that had no room waited for ever, or five minutes for each word."""
     monkeypatch.setattr("roost.runtime.queue.demands.WORD_BYTES", 100_000)
     users = [("ann", 800, 10), ("bob", 30, 10), *large]
     words = _words(_of_kinds(*users), 60)

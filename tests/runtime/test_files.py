@@ -180,7 +180,7 @@ def test_what_the_queue_kept_replaces_input(tmp_path: Path) -> None:
     [
         ("absent", IN, 2, "No such file"),
         ("http://host/file", IN, 0, "URLs"),
-        ("pipe", IN, 0, "neither a file nor a directory"),
+        ("pipe", IN, 0, "neither file nor directory"),
         ("circle", IN, 40, "symbolic links"),
         ("..", IN, 0, "no name of its own"),
         ("big", StarterHold.INPUT_TOO_LARGE, 0, "max_transfer_input_mb"),
@@ -292,12 +292,12 @@ def test_listed_output_is_just_that(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("listed", "subcode", "words"),
     [
-        ("absent", 2, "the job did not create it"),
+        ("absent", 2, "the job did not make it"),
         ("../home", 0, "must put its output there"),
         ("/etc/passwd", 0, "must put its output there"),
-        ("astray", 0, "leads outside the scratch directory"),
-        ("dir", 0, "leads outside the scratch directory"),
-        ("pipe", 0, "neither a file nor a directory"),
+        ("astray", 0, "leads out of the scratch directory"),
+        ("dir", 0, "leads out of the scratch directory"),
+        ("pipe", 0, "neither file nor directory"),
     ],
 )
 def test_output_that_cannot_be_moved_holds_the_job(tmp_path: Path, listed: str, subcode: int, words: str) -> None:
@@ -385,7 +385,7 @@ def test_a_file_changed_while_it_is_moved_is_noticed(tmp_path: Path) -> None:
 def test_a_source_serves_its_manifest_and_nothing_else(tmp_path: Path) -> None:
     manifest, _ = _one(tmp_path, 10)
     found = LocalSource(manifest, IN).read_now(FileItem(name="../../etc/passwd"), 0, 100)
-    assert isinstance(found, TransferProblem) and "not one of the files" in found.text
+    assert isinstance(found, TransferProblem) and "not among the files" in found.text
 
 
 def test_a_file_swapped_for_a_link_after_the_manifest_is_not_served(tmp_path: Path) -> None:

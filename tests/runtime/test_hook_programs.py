@@ -154,7 +154,7 @@ def test_what_is_no_ad_is_said_to_be_none() -> None:
 )
 def test_an_ad_with_an_attribute_that_is_no_name_is_refused_whole(output: str, is_job: bool) -> None:
     found = printed_ad(output, is_job=is_job)
-    assert isinstance(found, HookFailed) and found.text.startswith("its output is not an ad:")
+    assert isinstance(found, HookFailed) and found.text.startswith("what it printed is not an ad:")
 
 
 def test_a_hook_whose_call_is_cancelled_is_killed(one_place: Place, execute: Path, beacon: Beacon) -> None:
@@ -238,7 +238,7 @@ def test_what_others_could_have_written_is_not_run(one_place: Place, execute: Pa
     path = _hook(one_place, "#!/bin/sh\n")
     assert refusal(path) == ""
     path.chmod(0o757)
-    assert "world-writable" in refusal(path)
+    assert "everybody may write" in refusal(path)
     path.chmod(0o644)
     assert "not an executable file" in refusal(path)
     path.chmod(0o755)
@@ -260,13 +260,13 @@ def test_what_others_could_have_put_on_the_way_to_a_hook_is_not_run(one_place: P
     assert refusal(path) == refusal(link) == ""
     upper.chmod(0o777)
     for each in (path, link):
-        assert f"{upper} is world-writable, and put" in refusal(each)
+        assert f"everybody may write to {upper}, and put" in refusal(each)
     # There only owners remove and rename what there is.
     upper.chmod(0o1777)
     assert refusal(path) == refusal(link) == ""
     lower.chmod(0o1777)
     for each in (path, link):
-        assert f"{lower} is world-writable, and put" in refusal(each)
+        assert f"everybody may write to {lower}, and put" in refusal(each)
     lower.chmod(0o755)
     link.unlink()
     link.symlink_to("link")

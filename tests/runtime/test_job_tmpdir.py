@@ -53,5 +53,5 @@ def test_a_link_in_its_place_is_removed_and_not_followed(tmp_path: Path) -> None
 
 
 def test_a_directory_that_cannot_be_made_names_the_attribute(tmp_path: Path) -> None:
-    with pytest.raises(SandboxFailed, match="see the queue's `tmpdir`"):
+    with pytest.raises(SandboxFailed, match="see `tmpdir` of the queue"):
         make_tmpdir(tmp_path / "nosuch", "1.1.all.q", tmp_path / "a.tmpdir", None)

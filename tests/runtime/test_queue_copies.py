@@ -104,7 +104,7 @@ def test_a_log_that_cant_be_written_is_made_anew_when_it_can(tmp_path: Path, cap
     for _ in range(2):
         mirror.add([(cluster(1),), (ch.DropCluster(cluster=1),)])
         clock.now += 30
-    assert caplog.text.count("cannot write the mirror of the job queue") >= 1
+    assert caplog.text.count("the mirror of the job queue is not written") >= 1
     path.rmdir()
     clock.now += 30
     mirror.add([(cluster(2),)])
@@ -176,7 +176,7 @@ def test_a_file_that_was_just_rotated_is_known_to_have_the_last_job(tmp_path: Pa
 def test_a_history_that_cant_be_written_is_complained_of_once(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     (tmp_path / "history").mkdir()
     history(tmp_path).add([ended(1), ended(2)])
-    assert caplog.text.count("is missing from its history file") == 1
+    assert caplog.text.count("is not in its history file") == 1
 
 
 # -- what nobody foresaw -------------------------------------------------------------------------
@@ -231,7 +231,7 @@ def test_an_unforeseen_failure_costs_the_queues_log_a_pause_and_nothing_else(
             "numjobstarts": "1",
         },
     }  # fmt: skip
-    assert "internal error: cannot write the mirror of the job queue; it is taken up again in 0 s" in caplog.text
+    assert "internal error: the mirror of the job queue is not written; it is taken up again in 0 s" in caplog.text
 
 
 def test_an_ad_that_cannot_be_told_is_missing_from_the_history_alone(

@@ -46,7 +46,7 @@ def _runner(path: Path, said: list[str]) -> Runner:
 def test_work_that_fails_loses_its_run_unless_it_was_called_off(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, called_off: bool, lost: int
 ) -> None:
-    """The run stayed in its slot forever, and the job was told as running."""
+    """The run stayed in its slot for ever, and the job was told as running."""
 
     async def work() -> None:
         with contextlib.suppress(asyncio.CancelledError):
@@ -162,7 +162,7 @@ class _Away(Deputy):
     ("problem", "is_machines"),
     [
         (OSError(errno.ETIMEDOUT, "no answer within 20 s", "dir_1"), False),
-        (OSError(errno.EIO, "the file-access process of ann has exited", "dir_1"), False),
+        (OSError(errno.EIO, "the process that acts as ann has ended", "dir_1"), False),
         (PermissionError(errno.EACCES, "Permission denied for user ann", "dir_1"), False),
         (OSError(errno.ENOSPC, "No space left on device", "dir_1"), True),
     ],
@@ -170,7 +170,7 @@ class _Away(Deputy):
 def test_a_user_whose_deputy_is_away_ends_a_run_and_stops_no_machine(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, problem: OSError, is_machines: bool
 ) -> None:
-    """The run hung forever, or the machine took no jobs of anybody for some time."""
+    """The run hung for ever, or the machine took no jobs of anybody for some time."""
     told: list[Any] = []
     failed: list[str] = []
 

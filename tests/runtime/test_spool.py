@@ -337,7 +337,7 @@ def test_a_job_does_not_begin_anew_because_what_it_saved_cannot_be_put_back(
     with monkeypatch.context() as patch:
         patch.setattr(Path, "rename", _fails)
         answer = asked()
-    assert "cannot restore the job's saved files" in answer.error and answer.subcode == 5
+    assert "cannot put back what the job had saved" in answer.error and answer.subcode == 5
     assert asked().saved == ["state"]
 
 

@@ -149,7 +149,7 @@ def test_a_slot_has_its_fetch_hook_called_again_after_an_internal_error(caplog: 
     run(work())
     (found,) = offered
     assert found.job_ad is None
-    assert found.problem == "internal error; see the machine's log: ZeroDivisionError: a defect"
+    assert found.problem == "internal error, see the machine's log: ZeroDivisionError: a defect"
     assert "slot1@n: internal error" in caplog.text and "Traceback" in caplog.text
 
 

@@ -558,8 +558,7 @@ def test_a_user_s_limit_counts_the_user_and_not_the_name_in_the_jobs() -> None:
     refused = answer(2, "ann", Owner="bob", AccountingGroup="physics.bob", AcctGroupUser="bob")
     assert (refused.ok, refused.code) == (False, "too-many-jobs")
     assert refused.text == (
-        "Number of submitted jobs would exceed MAX_JOBS_PER_OWNER = 3: ann already has 2 jobs in the queue "
-        "and is submitting 2"
+        "Number of submitted jobs would exceed MAX_JOBS_PER_OWNER = 3: ann has 2 jobs in the queue and submits 2"
     )
     assert refused.remedy
     assert answer(3, "bob").ok, "others have limits of their own"

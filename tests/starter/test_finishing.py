@@ -186,7 +186,7 @@ def test_output_of_an_evicted_job_that_cannot_be_moved_is_only_lost() -> None:
     hand = moving(WhenToTransferOutput="ON_EXIT_OR_EVICT").feed(SOFT, ENDED, ev.OutputFailed(text="timeout"))
     assert (hand.report.ending, hand.report.output) == (Ending.EVICT, Output.FAILED)
     assert hand.report.cause is not None
-    assert hand.report.cause.text.endswith("its files could not be saved: timeout"), "its user is to hear of it"
+    assert hand.report.cause.text.endswith("its files could not be kept: timeout"), "its user is to hear of it"
 
 
 def test_a_hard_kill_while_output_is_moved_makes_an_eviction_of_it() -> None:

@@ -1,4 +1,4 @@
-"""What a starter writes down can be read, forever, and nothing else is taken for it; and how it goes on after that.
+"""What a starter writes down can be read, for ever, and nothing else is taken for it; and how it goes on after that.
 
 That every starter comes back as it was, and comes to an end after any number of deaths, is tried in `test_invariants`.
 """
@@ -54,7 +54,7 @@ def test_a_mistake_is_named_with_its_place(change: dict[str, object], message: s
     with pytest.raises(UnreadableRecord) as caught:
         restored(record)
     assert message in str(caught.value)
-    assert "returns to the queue" in str(caught.value)
+    assert "goes back to the queue" in str(caught.value)
 
 
 def test_records_of_other_kinds_and_versions_are_refused() -> None:

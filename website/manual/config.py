@@ -79,10 +79,11 @@ def knobs_page() -> Iterator[str]:
     yield _GENERATED.format(page="knobs")
     yield ""
     yield from _paragraph(
-        f"The {len(ALL)} names and families of names that Roost knows. `<N>` stands for a number, other "
-        "placeholders in angle brackets for a name. *Takes effect*: `reconfig` at the next reconfiguration, "
-        "`restart` when the daemon restarts, `command` when a command runs, `preset` means that the value is "
-        "set at start "
+        f"The {len(ALL)} names and families of names that Roost knows. `<N>` stands for a "
+        "number, other words in angle "
+        "brackets for a name. *Takes effect*: `reconfig` at the next reconfiguration, "
+        "`restart` when the daemon is started "
+        "again, `command` when a command runs, `preset` means that the value is set at start "
         "and cannot be assigned. "
         "Numbers and truth values may be ClassAd expressions of constants. Names that are not "
         "here are kept: they are "
@@ -91,11 +92,10 @@ def knobs_page() -> Iterator[str]:
     without = sum(row.unread is not None for row in ALL)
     yield ""
     yield from _paragraph(
-        f"*Read by* names the module of `roost` that reads the value. {without} names have **no effect**: "
-        "they are accepted because HTCondor has them, and the last column says why they do nothing. `roost "
-        "config check` and "
-        "`roost policy lint` report a line that sets one of them to something other than what Roost does "
-        "anyway. Where the name protects or limits something, this is an error, and the daemons do not start."
+        f"*Read by* names the module of `roost` that asks for the value. {without} names have **no effect**: "
+        "they are accepted because HTCondor knows them, and the last column says why. `roost config check` and "
+        "`roost policy lint` report a line that sets one of them to something that does not happen anyway; it is an "
+        "error where the name protects or limits something, and the daemons do not start with it."
     )
     for subsystem, title in _TITLES.items():
         rows = sorted((row for row in ALL if row.subsystem == subsystem), key=lambda row: row.name.lower())
@@ -124,7 +124,7 @@ def templates_page() -> Iterator[str]:
     yield _GENERATED.format(page="templates")
     yield ""
     yield from _paragraph(
-        "`use CATEGORY : Name(arguments)` is replaced by these lines; later "
+        "`use CATEGORY : Name(arguments)` puts these lines in place of itself; later "
         "assignments override them, and they "
         "override earlier ones. In a template `$(1)` to `$(9)` are its arguments, `$(0)` all "
         "of them, `$(2?)` is 1 if the "
@@ -154,10 +154,10 @@ def templates_page() -> Iterator[str]:
                 yield from one.body.rstrip("\n").split("\n")
                 yield "```"
     yield ""
-    yield "## Accepted, without effect"
+    yield "## Known, without effect"
     yield ""
     yield from _paragraph(
-        "Templates of HTCondor that are accepted with a note but set nothing: Roost does what they ask for in "
+        "Templates of HTCondor that are accepted, with a note, and set nothing: what they ask for Roost does in "
         "another way or not at all."
     )
     yield ""

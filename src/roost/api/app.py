@@ -116,10 +116,10 @@ class Application:
                 else:
                     if person is None:
                         remedy = "`roost web` prints an address that logs in"
-                        raise Problem(401, "the request is not authenticated", remedy=remedy)
+                        raise Problem(401, "the request does not say whose it is", remedy=remedy)
                     if person.role < role:
-                        text = f"{person.name}'s role {person.role.word} does not permit this; it requires {role.word}"
-                        raise Problem(403, text, remedy="log in, or create a token, with a higher role")
+                        text = f"the role {person.role.word} of {person.name} may not do this; {role.word} may"
+                        raise Problem(403, text, remedy="log in, or make a token, with a higher role")
                     found = await answer(request, person)
             except Problem as problem:
                 return self.told(request, problem, page=page)
@@ -127,7 +127,7 @@ class Application:
                 return Response(status_code=400)
             except Exception:
                 _log.exception("internal error: %s %s", request.method, request.url.path)
-                remedy = "the log of `web` shows where; please report it"
+                remedy = "the log of `web` says where; please report it"
                 return self.told(request, Problem(500, "internal error (a bug in Roost)", remedy=remedy), page=page)
             assert isinstance(found, Response)
             return found
@@ -148,7 +148,7 @@ class Application:
         """There is no such path, or no such method."""
         assert isinstance(error, HTTPException)
         path = request.url.path
-        text = f"there is no {path}" if error.status_code == 404 else f"{request.method} is not supported for {path}"
+        text = f"there is no {path}" if error.status_code == 404 else f"{request.method} is not for {path}"
         problem = Problem(error.status_code, text)
         found = self.told(request, problem, page=not path.startswith((PREFIX, "/metrics")) and request.method == "GET")
         found.headers.update(error.headers or {})
@@ -161,7 +161,7 @@ class Application:
         check_origin(self.server, request, person)
         pairs = request.query_params.multi_items()
         if row.query is None and pairs:
-            raise Problem(422, f"the query: unknown parameter {pairs[0][0]}")
+            raise Problem(422, f"the query: {pairs[0][0]} has no meaning here")
         query = None if row.query is None else from_query(row.query, pairs)
         body = await _body(row, request)
         status, data, warnings = await run_in_threadpool(self.asked, row, person, request.path_params, query, body)
@@ -190,9 +190,7 @@ class Application:
         """The reply of a call that a page is made of; the person's role counts as for the API. Raises Problem."""
         row = _BY_PATH[method, path]
         if person.role < row.role:
-            raise Problem(
-                403, f"{person.name}'s role {person.role.word} does not permit this; it requires {row.role.word}"
-            )
+            raise Problem(403, f"the role {person.role.word} of {person.name} may not do this; {row.role.word} may")
         struct = None if row.query is None else from_query(row.query, list(query.items()))
         body = None if row.body is None else checked(row.body, data or {}, "the form")
         return self.asked(row, person, parts, struct, body)[1]
@@ -225,7 +223,7 @@ class Application:
         """Use a one-time login: a session begins, and the pages open."""
         begun = await run_in_threadpool(self.server.people.log_in, request.path_params["secret"])
         if begun is None:
-            problem = Problem(401, "this address has been used or has expired", remedy="`roost web` prints another one")
+            problem = Problem(401, "this address has been used, or is too old", remedy="`roost web` prints another one")
             return self.told(request, problem, page=True)
         found = RedirectResponse(f"{self.server.settings.prefix}/", 303)
         found.set_cookie(
@@ -252,7 +250,7 @@ class Application:
     async def events(self, request: Request, person: Person) -> Response:
         """Changes of slots and counts of jobs, as server-sent events."""
         if self._streams >= STREAMS_MAX:
-            raise Problem(503, f"{STREAMS_MAX} streams are already open", remedy="close some of them")
+            raise Problem(503, f"{STREAMS_MAX} streams are open already", remedy="close some pages")
         last = request.headers.get("last-event-id", "")
         number = int(last) if last.isdigit() and len(last) < 19 else self.server.feed.number
         headers = {"x-accel-buffering": "no"}
@@ -309,10 +307,10 @@ async def _body(row: Row, request: Request) -> Struct | None:
     raw = await read_body(request)
     if row.body is None:
         if raw:
-            raise Problem(422, "the body: this call does not accept one")
+            raise Problem(422, "the body: this call takes none")
         return None
     if raw and request.headers.get("content-type", "application/json").partition(";")[0].strip() != "application/json":
-        raise Problem(415, "the body: it must be application/json")
+        raise Problem(415, "the body: it has to be application/json")
     try:
         data = json.loads(raw) if raw else {}
     except (ValueError, RecursionError) as error:

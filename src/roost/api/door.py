@@ -57,11 +57,11 @@ async def read_body(request: Request) -> bytes:
 async def form_of(request: Request) -> dict[str, str]:
     """The fields of a form that a page has sent. Raises Problem."""
     if request.headers.get("content-type", "").partition(";")[0].strip() != "application/x-www-form-urlencoded":
-        raise Problem(415, "the form: it must be application/x-www-form-urlencoded")
+        raise Problem(415, "the form: it has to be application/x-www-form-urlencoded")
     try:
         pairs = parse_qsl((await read_body(request)).decode(), keep_blank_values=True, max_num_fields=100)
     except ValueError as error:
-        raise Problem(400, f"the form cannot be parsed: {error}") from None
+        raise Problem(400, f"the form cannot be read: {error}") from None
     return dict(pairs)
 
 
@@ -92,7 +92,7 @@ def local_person(server: Server, client: str) -> Person:
     name = name_of_peer(client)
     if not name or name not in server.users:
         who = name or f"user number {client.removeprefix(PEER)}"
-        raise Problem(403, f"{who} may not use the pool", remedy="ask the administrator to add them to ROOST_USERS")
+        raise Problem(403, f"the pool is not open to {who}", remedy="have ROOST_USERS in its configuration name them")
     role = WebRole.ADMINISTRATOR if name in server.administrators else WebRole.USER
     return Person(name=name, role=role, by="socket")
 
@@ -130,10 +130,12 @@ def check_origin(server: Server, request: Request, person: Person, form_token: s
         return
     origin = request.headers.get("origin")
     if origin is not None and origin not in _own_origins(server, request):
-        raise Problem(403, f"a page from {origin} may not make changes here", remedy="WEB_ORIGINS does not list it")
+        raise Problem(
+            403, f"a page of {origin} may not change anything here", remedy="WEB_ORIGINS names other addresses"
+        )
     given = request.headers.get("x-csrf-token") or form_token
     if not hmac.compare_digest(given.encode(), person.csrf.encode()):
-        raise Problem(403, "the page belongs to another login", remedy="load the page again")
+        raise Problem(403, "the page is from another login", remedy="load the page again")
 
 
 def _own_origins(server: Server, request: Request) -> set[str]:
@@ -146,6 +148,4 @@ def _check_host(server: Server, request: Request) -> None:
     known = {"127.0.0.1", "::1", "localhost", server.settings.address, host_name()}
     known |= {urlsplit(each).hostname or "" for each in server.settings.origins}
     if name not in known:
-        raise Problem(
-            403, f"this server does not have the name {name or 'that'}", remedy="WEB_ORIGINS does not list it"
-        )
+        raise Problem(403, f"this server is not called {name or 'that'}", remedy="WEB_ORIGINS names other addresses")

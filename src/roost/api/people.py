@@ -144,7 +144,7 @@ class People:
         with self._lock:
             self._drop_expired()
             if len(self._tokens) >= TOKENS_MAX:
-                raise TooMany(f"there are already {TOKENS_MAX} tokens; revoke some with `roost token revoke`")
+                raise TooMany(f"there are {TOKENS_MAX} tokens already: revoke some with `roost token revoke`")
             self._tokens[kept.digest] = kept
             self._write()
         return secret, kept
@@ -170,7 +170,7 @@ class People:
             now = self._now()
             self._logins = {digest: each for digest, each in self._logins.items() if each[2] > now}
             if len(self._logins) >= LOGINS_MAX:
-                raise TooMany(f"{LOGINS_MAX} logins are pending; try again in {LOGIN_S:g} s")
+                raise TooMany(f"{LOGINS_MAX} logins wait to be used: try again in {LOGIN_S:g} s")
             self._logins[digest_of(secret)] = (name, role, now + LOGIN_S)
         return secret
 
@@ -251,10 +251,7 @@ class People:
             aside = self._path.with_name(f"{self._path.name}.unreadable")
             self._path.replace(aside)
             _log.error(
-                "cannot read %s (%s): all tokens and logins are void; the file was moved to %s",
-                self._path,
-                error,
-                aside,
+                "%s cannot be read (%s): all tokens and logins are void; it was moved to %s", self._path, error, aside
             )
 
     def _write(self) -> None:

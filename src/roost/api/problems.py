@@ -33,15 +33,15 @@ _TITLES: Final = {
     401: "Log in first",
     403: "Not allowed",
     404: "Not found",
-    405: "This method is not supported here",
-    409: "It is not possible now",
+    405: "This is not done with that method",
+    409: "It cannot be done now",
     413: "The request is too large",
-    415: "This content type is not supported",
+    415: "This type of content is not read",
     422: "The request is not valid",
     429: "Too many requests",
     500: "Internal error",
     502: "A daemon failed",
-    503: "The pool is not responding",
+    503: "The pool does not answer",
 }
 
 

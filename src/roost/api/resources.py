@@ -30,7 +30,7 @@ TEXT_MAX: Final = 1_000_000
 _TIMELINE_MAX: Final = 5_000
 
 Limit = Annotated[int, Between(1, ROWS_MAX)]
-Text = Annotated[str, Matching(rf"(?s:.{{0,{TEXT_MAX}}})", f"a string of at most {TEXT_MAX} characters")]
+Text = Annotated[str, Matching(rf"(?s:.{{0,{TEXT_MAX}}})", f"a text of at most {TEXT_MAX} characters")]
 
 
 # -- pages of rows -------------------------------------------------------------------------------------------------
@@ -55,7 +55,7 @@ def _parts(cursor: str, *kinds: type) -> list[Any]:
     except ValueError:
         parts = None
     if not isinstance(parts, list) or [type(each) for each in parts] != list(kinds):
-        raise Problem(422, "the query.cursor: it was not issued by this call", remedy="begin without a cursor")
+        raise Problem(422, "the query.cursor: it is not one that this call gave", remedy="begin without a cursor")
     return parts
 
 
@@ -315,11 +315,7 @@ def act(call: Call) -> queue.ActedUpon:
     """Hold, release, remove, suspend, continue, vacate or edit jobs."""
     asked: queue.Act = call.body
     if not (asked.jobs or asked.owners or asked.constraint):
-        raise Problem(
-            422,
-            "the body: it does not name any jobs",
-            remedy="give jobs, owners or constraint; the constraint true selects all jobs",
-        )
+        raise Problem(422, "the body: it names no jobs", remedy="give jobs, owners or constraint; true is all jobs")
     return call.pool.ask(asked)
 
 

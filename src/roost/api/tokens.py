@@ -26,7 +26,7 @@ class NewToken(Struct):
     #: "" for whom it is asked by.
     user: str = ""
     role: Annotated[str, OneOf(_roles)] = "user"
-    #: How long it counts, s; None forever.
+    #: How long it counts, s; None for ever.
     lifetime_s: Annotated[float, Between(1, 10 * 366 * 86_400)] | None = 30 * 86_400.0
     note: Note = ""
 
@@ -36,19 +36,18 @@ def make_token(call: Call) -> dict[str, Any]:
     asked: NewToken = call.body
     user, role = asked.user or call.person.name, ROLES[asked.role]
     if user != call.person.name and call.person.role < WebRole.ADMINISTRATOR:
-        raise Problem(403, f"{call.person.name} may not create a token for {user}", remedy="ask an administrator")
+        raise Problem(403, f"{call.person.name} may not make a token for {user}", remedy="ask an administrator")
     most = WebRole.ADMINISTRATOR if user in call.server.administrators else WebRole.USER
     if role > min(most, call.person.role):
         raise Problem(
             403,
-            f"{call.person.name} may not create a token with the role {role.word} for {user}",
-            remedy=f"the highest allowed role is {min(most, call.person.role).word}; QUEUE_SUPER_USERS lists "
-            "the administrators",
+            f"{call.person.name} may not make a token with the role {role.word} for {user}",
+            remedy=f"{min(most, call.person.role).word} is the highest; QUEUE_SUPER_USERS names administrators",
         )
     expires_at = None if asked.lifetime_s is None else call.server.now() + asked.lifetime_s
     try:
         secret, kept = call.server.people.make_token(user, role, call.person.name, expires_at, asked.note)
-        _log.info("%s created the token %s of %s with the role %s", call.person.name, kept.id, user, role.word)
+        _log.info("%s made the token %s of %s with the role %s", call.person.name, kept.id, user, role.word)
     except TooMany as error:
         raise Problem(409, str(error)) from None
     return kept.data() | {"token": secret}

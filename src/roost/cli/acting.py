@@ -27,7 +27,7 @@ class Deed:
 DEEDS: Final = {
     "rm": Deed("remove", "remove jobs from the queue", "removed", "still in the queue"),
     "hold": Deed("hold", "put jobs on hold", "held", "idle or running"),
-    "release": Deed("release", "return held jobs to the queue", "released", "on hold, and no longer on a machine"),
+    "release": Deed("release", "return held jobs to the queue", "released", "on hold, and off its machine"),
     "suspend": Deed("suspend", "pause running jobs on their machines", "being suspended", "running"),
     "continue": Deed("continue", "resume suspended jobs", "being continued", "suspended"),
     "vacate": Deed(
@@ -39,18 +39,18 @@ DEEDS: Final = {
 _WHY: Final = {
     "not-found": "it is not in the queue",
     "permission-denied": "it belongs to another user",
-    "released-too-often": "it has reached the number of releases that SYSTEM_MAX_RELEASES allows; only queue "
-    "super users may release it again",
-    "immutable": "one of these attributes cannot be changed after submission: it identifies the job, or is "
-    "listed in IMMUTABLE_JOB_ATTRS",
-    "protected": "only queue super users may change one of these attributes: it belongs to the queue's own "
-    "record of the job, or is listed in PROTECTED_JOB_ATTRS",
+    "released-too-often": "it has been released as often as SYSTEM_MAX_RELEASES allows; only queue super users may "
+    "release it once more",
+    "immutable": "one of these attributes cannot be changed after submission: it says what the job is, or "
+    "IMMUTABLE_JOB_ATTRS names it",
+    "protected": "only queue super users may change one of these attributes: it is the queue's record of the job, or "
+    "PROTECTED_JOB_ATTRS names it",
     "not-a-number": "JobPrio must be a whole number from -2147483647 to 2147483647",
-    "bad-name": "attribute names may contain only letters, digits, _ and ., and must not begin with a digit",
-    "not-a-text": "an accounting group must be a quoted string, not an expression",
-    "too-large": "the job's ad would be too large; transfer large data as files",
+    "bad-name": "attribute names consist of letters, digits, _ and . and do not begin with a digit",
+    "not-a-text": "groups are quoted strings, not expressions",
+    "too-large": "the job's ad would be too large: have large data transferred as files",
     "group-too-long": "the name of a group is too long",
-    "too-many-groups": "your jobs would use more accounting groups than the queue allows per user",
+    "too-many-groups": "your jobs would be in more accounting groups than a queue takes of one user",
 }
 
 #: Of these, the ones that say how the job is just now.
@@ -65,7 +65,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         add_choice(parser)
         if name != "edit":
             parser.add_argument(
-                "--reason", metavar="TEXT", default="", help="reason, recorded in the job's ad and its event log"
+                "--reason", metavar="TEXT", default="", help="the reason, kept with the job and in its log"
             )
         else:
             parser.add_argument(
@@ -73,21 +73,21 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
                 metavar="NAME=EXPR",
                 action="append",
                 required=True,
-                help='attribute and expression, for example JobPrio=5 or Tag="x"',
+                help='attribute and expression, as in JobPrio=5 or Tag="x"',
             )
         if name == "rm":
             parser.add_argument(
                 "-x", "--at-once", action="store_true", help="remove from the queue at once, even if still running"
             )
         if name == "vacate":
-            parser.add_argument("--fast", action="store_true", help="kill the jobs at once, without a vacate time")
+            parser.add_argument("--fast", action="store_true", help="kill the jobs, without time to end by themselves")
 
 
 def add_choice(parser: argparse.ArgumentParser) -> None:
     """The options that choose jobs."""
     parser.add_argument("job", metavar="JOB", nargs="*", help="job (12.0), cluster (12) or user")
-    parser.add_argument("--constraint", metavar="EXPR", help="only jobs for which EXPR is true")
-    parser.add_argument("--all", action="store_true", help="act on all jobs that you are allowed to")
+    parser.add_argument("--constraint", metavar="EXPR", help="jobs for which this is true")
+    parser.add_argument("--all", action="store_true", help="all jobs that you may act on")
 
 
 def chosen(args: argparse.Namespace) -> queue.ChosenFields:
@@ -148,7 +148,7 @@ def _tell(args: argparse.Namespace, deed: Deed, told: queue.ActedUpon) -> int:
         for job, why in list(meant.items())[:10]:
             complain(f"job {job}: {_why(deed, why)}")
         if len(meant) > 10:
-            complain(f"and {counted(len(meant) - 10, 'other job')} for the same kind of reason")
+            complain(f"and {counted(len(meant) - 10, 'other job')} likewise")
         if not done and not meant:
             complain(f"none of these jobs is {deed.needs}" if told.refused else "no job matched")
     return Exit.OK if done and not meant else Exit.NO

@@ -38,30 +38,25 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser = subparsers.add_parser(
         "audit",
         help="list the decisions of the pool with their authors and reasons",
-        description="List the decisions of the pool, newest first; export them; or show what a policy on "
-        "trial would have changed.",
+        description="List the decisions of the pool, the newest first; export them; or tell what a policy that is "
+        "only tried would have changed.",
     )
     add_pool_options(parser)
     parser.add_argument(
         "what", nargs="?", choices=("list", "export", "diff"), default="list",
-        help="list: print them (default); export: print them as JSON Lines, oldest first; diff: show what "
-        "NEGOTIATOR_PE_DRYRUN_* would have changed",
+        help="list; export as JSON Lines, the oldest first; diff: what NEGOTIATOR_PE_DRYRUN_* would change",
     )  # fmt: skip
-    parser.add_argument(
-        "--since", metavar="TIME", help="only decisions after this time, for example 2h, 3d or 2026-11-21T18:00"
-    )
-    parser.add_argument("--until", metavar="TIME", help="only decisions before this time")
+    parser.add_argument("--since", metavar="TIME", help="decisions since then: 2h, 3d, or 2026-11-21T18:00")
+    parser.add_argument("--until", metavar="TIME", help="decisions until then")
     kinds = ", ".join(AuditKind)
-    parser.add_argument("--kind", metavar="KIND", action="append", help=f"one of {kinds}; may be repeated")
-    parser.add_argument("--user", metavar="USER", help="only decisions made by this user or about the user's jobs")
-    parser.add_argument("--machine", metavar="MACHINE", help="only decisions about this machine or one of its slots")
-    parser.add_argument("--job", metavar="JOB", help="only decisions about this job (12.0) or cluster (12)")
-    parser.add_argument(
-        "--request-id", metavar="ID", help="only decisions made by this request or about the jobs that it submitted"
-    )
-    parser.add_argument("--knob", metavar="NAME", help="only decisions made by this policy expression")
-    parser.add_argument("--configuration", metavar="DIGEST", help="only decisions made under this configuration")
-    parser.add_argument("--long", action="store_true", help="show everything that is recorded of each decision")
+    parser.add_argument("--kind", metavar="KIND", action="append", help=f"one of {kinds}; several times for several")
+    parser.add_argument("--user", metavar="USER", help="ordered by a user, or about its jobs")
+    parser.add_argument("--machine", metavar="MACHINE", help="about a machine, or a slot of it")
+    parser.add_argument("--job", metavar="JOB", help="about a job (12.0) or a cluster (12)")
+    parser.add_argument("--request-id", metavar="ID", help="ordered by a request, or about jobs that it submitted")
+    parser.add_argument("--knob", metavar="NAME", help="decided by the expression of that name")
+    parser.add_argument("--configuration", metavar="DIGEST", help="taken under that configuration")
+    parser.add_argument("--long", action="store_true", help="all that is recorded of each")
     parser.add_argument(
         "-n", "--limit", metavar="N", type=int, default=40, help="at most N decisions; 0 for all (default: 40)"
     )
@@ -83,9 +78,9 @@ def run(args: argparse.Namespace) -> int:
         for line in _long(record) if args.long else _told(record):
             say(line)
     if not records:
-        complain("no matching decision is on record")
+        complain("no such decision is on record")
     elif args.limit and len(records) == args.limit:
-        complain(f"showing the last {args.limit}; -n 0 shows all, and --since and other options narrow the selection")
+        complain(f"showing the last {args.limit}: -n 0 shows all, --since and other options select fewer")
     return Exit.OK if records else Exit.NO
 
 
@@ -96,7 +91,7 @@ def _question(args: argparse.Namespace) -> central.AuditTrail:
     if args.job and not re.fullmatch(r"\d{1,9}(\.\d{1,9})?", args.job):
         raise CommandError(f"{args.job!r} is neither a job (12.0) nor a cluster (12)")
     if args.limit < 0:
-        raise CommandError("-n must be a number of decisions, or 0 for all")
+        raise CommandError("-n is a number of decisions, 0 for all")
     return central.AuditTrail(
         since=_instant("--since", args.since),
         until=_instant("--until", args.until),
@@ -125,7 +120,7 @@ def _instant(option: str, text: str | None) -> float | None:
             today = time.localtime()
             found = time.struct_time((*today[:3], *found[3:6], 0, 0, -1))
         return time.mktime(time.struct_time((*found[:8], -1)))
-    raise CommandError(f"{option} is {text!r}; write an age (90s, 30m, 2h, 3d) or a time (2026-11-21T18:00, 18:00)")
+    raise CommandError(f"{option} is {text!r}: write how long ago (90s, 30m, 2h, 3d) or when (2026-11-21T18:00, 18:00)")
 
 
 # -- asking ------------------------------------------------------------------------------------------------------

@@ -57,12 +57,12 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     """Add ``config`` and its commands."""
     parser = subparsers.add_parser("config", help="read, explain and check the configuration")
     commands = parser.add_subparsers(dest="config_command", required=True, metavar="COMMAND")
-    show = _command(commands, "show", "list the names that are set, with their values and locations")
+    show = _command(commands, "show", "list the names in force, with values and places")
     show.add_argument("patterns", nargs="*", metavar="NAME", help="names to show; * and ? stand for anything")
     show.add_argument("--all", action="store_true", help="show defaults too")
-    get = _command(commands, "get", "print expanded values")
+    get = _command(commands, "get", "print the expanded values of names")
     get.add_argument("names", nargs="+", metavar="NAME")
-    why = _command(commands, "explain", "explain where a value comes from and how it is expanded")
+    why = _command(commands, "explain", "explain where a value comes from, and how it is expanded")
     why.add_argument("names", nargs="+", metavar="NAME")
     differing = _command(commands, "diff", "compare two configurations by value; exit with status 1 if they differ")
     differing.add_argument("first", metavar="OLD", help="file or directory")
@@ -71,7 +71,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     checking.add_argument("--strict", action="store_true", help="count warnings as errors")
     dump = _command(commands, "dump", "print the configuration as one file")
     dump.add_argument("--expanded", action="store_true", help="expand macros")
-    dump.add_argument("--defaults", action="store_true", help="include defaults that nothing overrides")
+    dump.add_argument("--defaults", action="store_true", help="add defaults that nothing overrides")
 
 
 def _command(
@@ -94,10 +94,12 @@ def _command(
         metavar="NAME=VALUE",
         help="set a name after all files are read",
     )
-    parser.add_argument("--subsystem", default="TOOL", metavar="NAME", help="look names up as this daemon does")
-    parser.add_argument("--local-name", metavar="NAME", help="look names up as this instance of the daemon does")
-    parser.add_argument("--slot", type=slot_number, metavar="N", help="look names up as for this slot")
-    parser.add_argument("--slot-type", type=slot_number, metavar="N", help="look names up as for this slot type")
+    parser.add_argument("--subsystem", default="TOOL", metavar="NAME", help="daemon in whose view names are looked up")
+    parser.add_argument("--local-name", metavar="NAME", help="instance of that daemon")
+    parser.add_argument("--slot", type=slot_number, metavar="N", help="slot in whose view names are looked up")
+    parser.add_argument(
+        "--slot-type", type=slot_number, metavar="N", help="slot type in whose view names are looked up"
+    )
     condor_version_option(parser)
     parser.add_argument("--no-environment", action="store_true", help="ignore _CONDOR_ and _ROOST_ variables")
     parser.add_argument("--json", action="store_true", help="print one JSON document")
@@ -110,15 +112,15 @@ def condor_version_option(parser: argparse.ArgumentParser) -> None:
         "--condor-version",
         type=_version,
         metavar="X.Y.Z",
-        help="read the configuration as this version of HTCondor does: `if version` compares with it, and "
-        f"names have the defaults of HTCondor {'.'.join(map(str, LANGUAGE_VERSION))} instead of Roost's",
+        help="read as HTCondor of this version does: `if version` compares with it, and names have the defaults of "
+        f"HTCondor {'.'.join(map(str, LANGUAGE_VERSION))}, not Roost's",
     )
 
 
 def _version(text: str) -> tuple[int, int, int]:
     parts = text.split(".")
     if not 1 <= len(parts) <= 3 or not all(part.isdecimal() and len(part) < 6 for part in parts):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a version; write it like 25.14.1")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a version: write it as in 25.14.1")
     numbers = [int(part) for part in parts] + [0, 0]
     return numbers[0], numbers[1], numbers[2]
 
@@ -126,7 +128,7 @@ def _version(text: str) -> tuple[int, int, int]:
 def slot_number(text: str) -> int:
     """The number of a slot or a slot type, from 1."""
     if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number; it must be at least 1")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of at least 1")
     return int(text)
 
 
@@ -141,7 +143,7 @@ def run(args: argparse.Namespace) -> int:
     """Carry out a ``config`` command; gives the exit status."""
     if args.config_command == "diff":
         if args.config:
-            raise CommandError("config diff reads its two arguments and does not accept --config")
+            raise CommandError("config diff reads the two configurations that it names, and takes no --config")
         first, second = (_read(config_files([path]), args) for path in (args.first, args.second))
         for config in (first, second):
             _complain(config)
@@ -222,7 +224,7 @@ def _show(config: Config, args: argparse.Namespace) -> int:
             print(f"{row['name']} = {row['value'] or ''}    # {row['place']}")
     if patterns and not rows:
         unset = any(fnmatchcase(name, pattern) for name in DEFAULTS for pattern in patterns)
-        hint = "; --all also shows knobs that are not set" if unset and not args.all else ""
+        hint = "; with --all knobs that are not set are shown, too" if unset and not args.all else ""
         print(f"roost config: no name matches {' '.join(args.patterns)}{hint}", file=sys.stderr)
         return 1
     return 0
@@ -278,9 +280,9 @@ def explanation_lines(one: Explanation) -> Iterator[str]:
     if one.knob is not None:
         yield f"    {one.knob.meaning}"
     if one.found is not None and one.found.name.lower() != one.name.lower():
-        yield f"    found as {one.found.name} for the daemon {one.subsystem}"
+        yield f"    found as {one.found.name} in the view of {one.subsystem}"
     if one.chain:
-        yield "  definitions, oldest first; the last one takes effect:"
+        yield "  definitions, oldest first; the last one counts:"
         if one.default is not None and one.chain[-1].span.file != "<default>":
             yield f"    <default>  {one.default}"
         for definition in one.chain:
@@ -348,7 +350,7 @@ def _scratch(config: Config, slot: int, directory: Path) -> Diagnostic | None:
         message=problem,
         span=span_of(config, knob),
         severity=Severity.WARNING if directory.is_absolute() else Severity.ERROR,
-        remedy="An execute machine does not start with this configuration.",
+        remedy="An execute machine does not start with it.",
         name=knob,
     )
 

@@ -59,7 +59,7 @@ def config_files(given: Sequence[str] | None) -> ConfigFiles:
         first = [f"{path.rstrip('/')}/{_ROOT_FILE}" if _is_of_condor(path) else path for path in given]
         copies = [path for path in given if _is_of_condor(path) and os.path.realpath(path) != _OF_CONDOR]
         if len(copies) > 1:
-            raise CommandError(f"{copies[0]} and {copies[1]} are both copies of {_OF_CONDOR}; name one of them")
+            raise CommandError(f"{copies[0]} and {copies[1]} both are copies of {_OF_CONDOR}: name one of them")
         return ConfigFiles(roots=tuple(first), copy=copies[0] if copies else "")
     if not any(os.environ.get(variable) for variable in ("ROOST_CONFIG", "CONDOR_CONFIG")):
         found = _of_pool(Home.find(None))

@@ -176,7 +176,7 @@ def _work(files: tuple[str, ...], flags: dict[str, str]) -> int:
         # A lock that was left behind is of a run that did not come to its end, which goes on.
         recovering = (left or "-dorecov" in flags) and "-force" not in flags
         if rescue and not recovering:
-            log.info("continuing from %s", names.rescue(rescue))
+            log.info("going on from %s", names.rescue(rescue))
             dag = apply_rescue(dag, str(names.rescue(rescue)), read_text)
     except (CommandError, ConfigError, BadDag) as problem:
         log.error("%s", problem)

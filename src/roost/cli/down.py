@@ -17,7 +17,7 @@ SILENT_S: Final = 3.0
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add ``down``."""
     parser = subparsers.add_parser(
-        "down", help="stop the pool on this machine", description="Stop the daemons on this machine."
+        "down", help="end the pool on this machine", description="End the daemons of this machine."
     )
     parser.add_argument("--home", metavar="DIR", help="state directory of the pool (default: ROOST_HOME)")
     parser.add_argument("--json", action="store_true", help="print JSON")
@@ -28,7 +28,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         action="store_const",
         dest="how",
         const="leave",
-        help="leave jobs running; the next `roost up` takes them over",
+        help="let jobs run on; the next `roost up` takes them over",
     )
     parser.set_defaults(how="graceful")
 
@@ -55,12 +55,10 @@ def stop(home: Home, how: str) -> int:
     pid = int(contact["pid"])
     if not master_runs(contact):
         (home.run / "contact.json").unlink(missing_ok=True)
-        raise CommandError(f"no pool is running in {home.path}: its master was killed")
+        raise CommandError(f"no pool runs in {home.path}: its master was killed")
     signal_master(home, pid, SIGNALS[how])
     if not wait_gone(pid, SILENT_S):
         if how == "graceful":
-            complain(
-                "waiting for running jobs to end within the time that the policy grants; `roost down --fast` kills them"
-            )
+            complain("running jobs are ending, in the time that the policy grants; `roost down --fast` kills them")
         wait_gone(pid, None)
     return pid

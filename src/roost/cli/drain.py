@@ -20,12 +20,12 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     """Add ``drain``."""
     parser = subparsers.add_parser(
         "drain",
-        help="drain a machine of its jobs",
-        description="Drain a machine: its jobs end, and no others start until --then or --cancel allows them.",
+        help="empty a machine of its jobs",
+        description="Empty a machine: its jobs leave, and no others start until --then or a cancel lets them.",
     )
     add_pool_options(parser)
     parser.add_argument("machine", metavar="MACHINE", nargs="?", default="", help="the machine (default: this one)")
-    parser.add_argument("--cancel", action="store_true", help="cancel draining: jobs may start again")
+    parser.add_argument("--cancel", action="store_true", help="stop draining: jobs may start again")
     parser.add_argument(
         "--schedule",
         choices=list(_SCHEDULES),
@@ -33,20 +33,17 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         help="graceful: jobs get retirement and vacate time; quick: vacate time; fast: neither (default: graceful)",
     )
     parser.add_argument(
-        "--then",
-        choices=list(_THEN),
-        default="nothing",
-        help="what to do with the machine once it is empty (default: nothing)",
+        "--then", choices=list(_THEN), default="nothing", help="what becomes of the empty machine (default: nothing)"
     )
-    parser.add_argument("--check", metavar="EXPR", help="drain only if EXPR is true for every slot")
+    parser.add_argument("--check", metavar="EXPR", help="drain only if this is true for every slot")
     parser.add_argument(
         "--start",
         metavar="EXPR",
-        help="only jobs for which EXPR is true may start during the drain, on empty slots and free parts of "
-        "others, until the jobs that ran before it have ended",
+        help="jobs that may start during the drain, on empty slots and free parts of others, until the jobs that "
+        "ran before it are gone",
     )
-    parser.add_argument("--reason", metavar="TEXT", default="", help="reason, shown with the machine")
-    parser.add_argument("--request-id", metavar="ID", default="", help="cancel only the drain with this request id")
+    parser.add_argument("--reason", metavar="TEXT", default="", help="the reason, shown with the machine")
+    parser.add_argument("--request-id", metavar="ID", default="", help="cancel only this drain")
 
 
 def run(args: argparse.Namespace) -> int:

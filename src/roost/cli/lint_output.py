@@ -56,7 +56,7 @@ def text_lines(findings: list[Finding]) -> Iterator[str]:
     said = [f"{number} {severity}{'s' * (number != 1)}" for severity, number in counts.items() if number]
     if said:
         fixable = sum(finding.fix is not None for finding in findings)
-        yield ", ".join(said) + (f"; --fix can correct {fixable}" if fixable else "")
+        yield ", ".join(said) + (f"; {fixable} can be corrected with --fix" if fixable else "")
 
 
 def _group_lines(group: list[Finding]) -> Iterator[str]:
@@ -70,7 +70,7 @@ def _group_lines(group: list[Finding]) -> Iterator[str]:
     for why, place in finding.related:
         yield f"    {why}: {place}"
     if finding.witness:
-        yield "    for example with " + ", ".join(f"{name} = {value}" for name, value in finding.witness)
+        yield "    for instance with " + ", ".join(f"{name} = {value}" for name, value in finding.witness)
     yield f"    {finding.remedy}"
     if others:
         lines = ", ".join(str(one.place.line) for one in others[:PLACES_MAX])

@@ -39,47 +39,44 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     _add_lint(commands)
     rules = commands.add_parser("rules", help="the linter's rules", description="List the linter's rules.")
     rules.add_argument("codes", nargs="*", metavar="CODE", help="rules to show in full")
-    rules.add_argument("--json", action="store_true", help="print one JSON document")
+    rules.add_argument("--json", action="store_true", help="one JSON document")
     rules.add_argument("--pages", metavar="DIR", help="write a page for each rule, and an index, into a directory")
 
 
 def _add_lint(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     text = (
-        "Read configuration files and directories in the given order, as one configuration, and report what "
-        "will not act as its author probably intended. Files that end in .sub or .submit are submit "
-        "descriptions. Without a path, check "
+        "Read configuration files and directories in the given order, as one configuration, and say what will not do "
+        "what it seems to say. Files that end in .sub or .submit are submit descriptions. Without a path, check "
         "the configuration of the pool, as `roost up` reads it."
     )
     parser = commands.add_parser("lint", help="check policies for mistakes", description=text)
     parser.add_argument(
         "paths", nargs="*", metavar="PATH", help="file or directory (default: the configuration of the pool)"
     )
-    job = parser.add_argument("--job-ad", metavar="FILE", help="ad of a job, whose attributes count as known")
+    job = parser.add_argument("--job-ad", metavar="FILE", help="the ad of a job: its attributes count as known")
     also(parser, job, "--job")
     slot = parser.add_argument(
         "--slot-ad",
         metavar="FILE",
-        help="ad of a slot, or output of `condor_status -long`, whose first ad is used: its attributes count "
-        "as known, and the machine is assumed to have its cores and memory",
+        help="the ad of a slot, or the output of `condor_status -long`, whose first ad counts: its attributes are "
+        "known, and the machine has its cores and memory",
     )
     also(parser, slot, "--machine")
     parser.add_argument(
-        "--select", action="append", default=[], metavar="CODES", help="only these rules or groups, for example RST4"
+        "--select", action="append", default=[], metavar="CODES", help="only these rules, or groups: RST4"
     )
-    parser.add_argument(
-        "--ignore", action="append", default=[], metavar="CODES", help="all except these rules or groups"
-    )
+    parser.add_argument("--ignore", action="append", default=[], metavar="CODES", help="not these rules, or groups")
     parser.add_argument(
         "--level", choices=[str(one) for one in Severity], default="warning", help="lowest severity shown and counted"
     )
-    parser.add_argument("--fix", action="store_true", help="apply the safe corrections to the files")
-    parser.add_argument("--diff", action="store_true", help="show what --fix would change, without changing it")
+    parser.add_argument("--fix", action="store_true", help="make the safe corrections, in the files")
+    parser.add_argument("--diff", action="store_true", help="show what --fix would change, and change nothing")
     parser.add_argument("--explain", metavar="CODE", help="show the page of a rule")
     condor_version_option(parser)
-    parser.add_argument("--format", choices=FORMATS, default="text", help="format of the findings (default: text)")
+    parser.add_argument("--format", choices=FORMATS, default="text", help="form of the findings (default: text)")
     parser.add_argument("--json", action="store_const", dest="format", const="json", help="the same as --format json")
-    parser.add_argument("--baseline", metavar="FILE", help="omit the findings listed in this file")
-    parser.add_argument("--write-baseline", metavar="FILE", help="write the findings to a file for --baseline")
+    parser.add_argument("--baseline", metavar="FILE", help="leave out the findings that this file knows")
+    parser.add_argument("--write-baseline", metavar="FILE", help="write the findings into a file for --baseline")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -150,7 +147,7 @@ def _lint(args: argparse.Namespace) -> int:
         if path not in told:
             print(f"roost policy lint: cannot read {path}", file=sys.stderr)
     if not report.sources and not report.missing:
-        print(f"roost policy lint: {', '.join(files.roots)} contains no file", file=sys.stderr)
+        print(f"roost policy lint: there is no file in {', '.join(files.roots)}", file=sys.stderr)
     if report.missing:
         return Exit.BAD
     return Exit.NO if found else Exit.OK
@@ -244,7 +241,7 @@ def _correct(found: list[Finding], *, write: bool) -> list[Finding]:
             try:
                 rewrite_whole(path, after.encode("utf-8", "surrogateescape"))
             except OSError as error:
-                raise CommandError(f"{file} is unchanged: {error.strerror}") from error
+                raise CommandError(f"{file} is left as it was: {error.strerror}") from error
             print(f"{file}: {done} correction{'s' * (done != 1)}", file=sys.stderr)
         else:
             print(difference(file, before, after), end="")

@@ -47,7 +47,7 @@ class Kind(NamedTuple):
 
 
 KINDS: Final = {
-    "drmaa": Kind("the DRMAA C library, built with this machine's compiler", variable="LD_LIBRARY_PATH"),
+    "drmaa": Kind("the C library of DRMAA, built with the compiler of this machine", variable="LD_LIBRARY_PATH"),
     "condor": Kind("HTCondor's commands: condor_submit, condor_q, …"),
     "gridengine": Kind("Grid Engine's commands: qsub, qstat, …, with SGE_ROOT and SGE_CELL"),
     "python": Kind(
@@ -96,16 +96,18 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser = subparsers.add_parser(
         "shims",
         help="put another system's commands on the PATH",
-        description="Write small scripts named like another system's commands, and print the shell commands that put "
-        'them on the PATH: eval "$(roost shims condor)".',
+        description="Write another system's commands as small scripts and print what makes a shell find them: "
+        'eval "$(roost shims condor)".',
     )
     parser.add_argument(
         "kind", choices=list(KINDS), help=" · ".join(f"{name}: {kind.help}" for name, kind in KINDS.items())
     )
     parser.add_argument("--shell", choices=_SHELLS, help="shell to print for (default: that of SHELL, else sh)")
-    parser.add_argument("--dir", metavar="DIR", help="directory to write the scripts to (default: below ~/.cache)")
-    parser.add_argument("--home", metavar="DIR", help="state directory of the pool to use where ROOST_HOME is not set")
-    parser.add_argument("--path", action="store_true", help="print only the directory")
+    parser.add_argument("--dir", metavar="DIR", help="where the scripts are written (default: below ~/.cache)")
+    parser.add_argument(
+        "--home", metavar="DIR", help="state directory of the pool that they ask where ROOST_HOME is not set"
+    )
+    parser.add_argument("--path", action="store_true", help="print the directory alone")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -113,7 +115,7 @@ def run(args: argparse.Namespace) -> int:
     home = str(Path(args.home).expanduser().absolute()) if args.home else ""
     if home and args.kind in ("drmaa", "gridengine"):
         raise CommandError(
-            f"shims {args.kind} does not accept --home; set ROOST_HOME, which "
+            f"shims {args.kind} takes no --home: set ROOST_HOME, which "
             + ("the library reads" if args.kind == "drmaa" else "leads to SGE_ROOT")
         )
     directory = Path(args.dir).expanduser().absolute() if args.dir else default_directory(args.kind, home)

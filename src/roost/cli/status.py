@@ -19,11 +19,11 @@ _SHOWN: Final = (
     "Name", "Machine", "OpSys", "Arch", "State", "Activity", "LoadAvg", "Cpus", "Memory", "EnteredCurrentActivity",
     "RemoteOwner", "SlotBrokenReason", "SlotLeavingReason", "MachineProblem", "StarterJobState",
 )  # fmt: skip
-#: Attributes of a slot that accepts no jobs, each with the reason.
+#: Attributes of a slot that takes no jobs, each with the reason.
 _CLOSED: Final = ("SlotBrokenReason", "SlotLeavingReason", "MachineProblem")
 #: StarterJobState while a starter evicts its job.
 EVICTING: Final = ("Vacating", "Killing")
-#: How many slots that accept no jobs are named below the listing.
+#: How many slots that take no jobs are named below the listing.
 _CLOSED_MAX: Final = 5
 _ROLES: Final = ("central", "schedd", "node")
 
@@ -35,9 +35,9 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     )
     add_pool_options(parser)
     parser.add_argument("slot", metavar="SLOT", nargs="*", help="slots or machines (default: all)")
-    parser.add_argument("--constraint", metavar="EXPR", help="only slots for which EXPR is true")
+    parser.add_argument("--constraint", metavar="EXPR", help="slots for which this is true")
     parser.add_argument("--long", action="store_true", help="whole ads")
-    parser.add_argument("--daemons", action="store_true", help="show the daemons on this machine")
+    parser.add_argument("--daemons", action="store_true", help="the daemons on this machine")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -63,10 +63,10 @@ def run(args: argparse.Namespace) -> int:
 
 def _nothing(args: argparse.Namespace) -> str:
     if args.slot:
-        return f"there is no slot or machine {' or '.join(args.slot)}; `roost status` lists all of them"
+        return f"there is no slot or machine {' or '.join(args.slot)}: `roost status` lists them all"
     if args.constraint:
         return "no slot matches"
-    return "the pool has no slots yet; `roost status --daemons` shows which daemons are running"
+    return "there is no slot in the pool yet; `roost status --daemons` shows what runs"
 
 
 def _is_meant(row: dict[str, Any], names: list[str]) -> bool:
@@ -102,7 +102,7 @@ def _show(rows: list[dict[str, Any]]) -> None:
     if closed:
         more = f" and {len(closed) - _CLOSED_MAX} more" if len(closed) > _CLOSED_MAX else ""
         names = ", ".join(closed[:_CLOSED_MAX])
-        say(f"Closed to new jobs: {names}{more}; `roost explain slot {closed[0]}` explains why")
+        say(f"Closed to new jobs: {names}{more}; `roost explain slot {closed[0]}` says why")
 
 
 def _activity(row: dict[str, Any]) -> str:
@@ -137,7 +137,7 @@ def _daemons(args: argparse.Namespace) -> int:
         notes = {"problems": problems, "shortcomings": shortcomings}
         print_json(found | {name: texts for name, texts in notes.items() if texts})
     elif not any(found[role] for role in roles):
-        raise CommandError(f"no pool is running in {home.path}; start one with `roost up`")
+        raise CommandError(f"no pool runs in {home.path}: start one with `roost up`")
     else:
         for role in roles:
             say(f"{role:<8} {f'runs, pid {found[role]}' if found[role] else 'does not run'}")
@@ -146,7 +146,7 @@ def _daemons(args: argparse.Namespace) -> int:
                     say(f"         {texts[role]}")
         for name in sorted(stopped.keys() - set(roles)):
             say(f"{name:<8} {stopped[name]}")
-        say(f"state directory: {home.path}; logs: {home.log}")
+        say(f"state is in {home.path}, logs are in {home.log}")
     return Exit.OK if running and not problems else Exit.NO
 
 
@@ -167,7 +167,7 @@ def _stopped(processes: dict[str, Any]) -> dict[str, str]:
     for name, pid in processes.items():
         seen = look(pid) if pid else None
         if seen is not None and seen.is_stopped:
-            found[name] = f"stopped by a signal and not responding; `kill -CONT {pid}` resumes it"
+            found[name] = f"stopped by a signal, answers nothing; `kill -CONT {pid}` continues it"
     return found
 
 

@@ -28,12 +28,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     slot.add_argument("name", metavar="SLOT", help="slot (slot1@host, or slot1 on this machine), or a machine")
     for each in (job, slot):
         each.add_argument(
-            "-n",
-            "--limit",
-            metavar="N",
-            type=int,
-            default=200,
-            help="show only the last N events; 0 for all (default: 200)",
+            "-n", "--limit", metavar="N", type=int, default=200, help="the last N events; 0 for all (default: 200)"
         )
 
 

@@ -34,13 +34,11 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     )
     add_pool_options(parser)
     parser.add_argument("file", metavar="FILE", nargs="?", default="-", help="submit description; - for standard input")
-    parser.add_argument("assignment", metavar="NAME=VALUE", nargs="*", help="assignment, read before the file")
+    parser.add_argument("assignment", metavar="NAME=VALUE", nargs="*", help="an assignment, read before the file")
     parser.add_argument(
-        "-a", "--append", metavar="LINE", action="append", default=[], help="line to insert before each queue statement"
+        "-a", "--append", metavar="LINE", action="append", default=[], help="a line read before each queue statement"
     )
-    parser.add_argument(
-        "-q", "--queue", metavar="STATEMENT", help="arguments of 'queue' if the file has no queue statement"
-    )
+    parser.add_argument("-q", "--queue", metavar="STATEMENT", help="what follows 'queue' where the file has none")
     parser.add_argument("--dry-run", action="store_true", help="show the jobs in a table, and submit nothing")
     parser.add_argument("--long", action="store_true", help="with --dry-run, print the jobs' ads")
     parser.add_argument("--wait", action="store_true", help="wait until the jobs have left the queue")

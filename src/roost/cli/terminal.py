@@ -133,7 +133,7 @@ def _unexpected(error: Exception, prefix: str, bad: int) -> int:
         traceback.print_exc()
     _failed(
         f"internal error: {type(error).__name__}: {error}\n"
-        f"    hint: this is a bug in Roost; {_TRACEBACK_VARIABLE}=1 shows where it occurred; please report it",
+        f"    hint: this is a bug in Roost; {_TRACEBACK_VARIABLE}=1 shows where it is; please report it",
         prefix,
         bad,
     )

@@ -25,9 +25,8 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser = subparsers.add_parser(
         "up",
         help="start a pool on this machine",
-        description="Start the daemons of this machine, which form a pool of their own unless the "
-        "configuration says otherwise. The pool keeps all of its state in one directory. Ctrl-C stops the "
-        "pool; running jobs get time to end.",
+        description="Start the daemons of this machine: a pool of its own unless the configuration says otherwise. "
+        "Everything it keeps is in one directory. Ctrl-C ends it: running jobs get their time to end.",
     )
     parser.add_argument("--home", metavar="DIR", help="state directory of the pool (default: ROOST_HOME)")
     parser.add_argument(
@@ -37,8 +36,8 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         action="append",
         help="file or directory of configuration (default: roost.config in the state directory)",
     )
-    parser.add_argument("-d", "--detach", action="store_true", help="run in the background once the pool is ready")
-    parser.add_argument("--json", action="store_true", help="with --detach, print JSON")
+    parser.add_argument("-d", "--detach", action="store_true", help="go to the background once the pool is ready")
+    parser.add_argument("--json", action="store_true", help="with --detach: print JSON")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -56,7 +55,7 @@ def run(args: argparse.Namespace) -> int:
 
     def ready(warning: str) -> None:
         _warn(home, warning)
-        say(f"pool in {home.path} is up; Ctrl-C stops it")
+        say(f"pool in {home.path} is up; Ctrl-C ends it")
 
     return run_foreground(home, roots, ready)
 
@@ -141,7 +140,7 @@ def _told(home: Home, *, as_json: bool) -> int:
         told = {"home": str(home.path), **{name: contact[name] for name in ("pid", "pool", "schedd", "node")}}
         sys.stdout.write(json.dumps(told, indent=2) + "\n")
     else:
-        say(f"pool in {home.path} is up; `roost down` stops it")
+        say(f"pool in {home.path} is up; `roost down` ends it")
     return Exit.OK
 
 
@@ -176,7 +175,7 @@ def start_detached(home: Home, roots: tuple[str, ...] | None) -> str:
     text = os.read(reader, 65536)
     os.close(reader)
     if text[:1] != b"1":
-        raise CommandError(text.decode(errors="replace") or f"the pool did not start; see {home.log / 'master.log'}")
+        raise CommandError(text.decode(errors="replace") or f"the pool does not start: see {home.log / 'master.log'}")
     return text[1:].decode(errors="replace")
 
 

@@ -22,19 +22,17 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser = subparsers.add_parser(
         "userprio",
         help="show or change users' priorities",
-        description="Show the users of the pool with their priorities (the lowest value goes first) and their usage.",
+        description="Show the users of the pool with their priorities (the lower number goes first) and their use.",
     )
     add_pool_options(parser)
-    parser.add_argument("user", metavar="USER", nargs="*", help="users, for example ann@example.org (default: all)")
+    parser.add_argument("user", metavar="USER", nargs="*", help="users, as in ann@example.org (default: all)")
     deeds = parser.add_mutually_exclusive_group()
     deeds.add_argument("--set-factor", metavar="N", type=float, help="give the user this priority factor, 1 or more")
     deeds.add_argument("--set-priority", metavar="N", type=float, help="set the user's real priority, 0.5 or more")
-    deeds.add_argument("--unset-factor", action="store_true", help="return to the configured factor")
-    parser.add_argument(
-        "--floor", metavar="N", type=float, help="slot weight that the user gets before fair share applies"
-    )
-    parser.add_argument("--ceiling", metavar="N", type=float, help="slot weight that the user can never exceed")
-    deeds.add_argument("--reset", action="store_true", help="clear the user's accumulated usage")
+    deeds.add_argument("--unset-factor", action="store_true", help="use the configuration's factor again")
+    parser.add_argument("--floor", metavar="N", type=float, help="weight of slots that the user gets before fair share")
+    parser.add_argument("--ceiling", metavar="N", type=float, help="weight of slots that the user never exceeds")
+    deeds.add_argument("--reset", action="store_true", help="forget what the user has used")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -46,7 +44,7 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         print_json(rows)
     elif args.user and not rows:
-        complain(f"no user named {' or '.join(args.user)} has used the pool; `roost userprio` lists all users")
+        complain(f"no user called {' or '.join(args.user)} has used the pool: `roost userprio` lists all users")
     else:
         _show(rows)
     return Exit.OK if rows or not args.user else Exit.NO
@@ -54,7 +52,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _change(args: argparse.Namespace, name: str) -> int:
     if len(args.user) != 1:
-        raise CommandError(f"--{name.replace('_', '-')} requires one user, named as `roost userprio` lists them")
+        raise CommandError(f"--{name.replace('_', '-')}: name one user, as `roost userprio` lists them")
     given = getattr(args, name)
     value = None if isinstance(given, bool) else given
     bounds = {each: getattr(args, each) for each in ("floor", "ceiling")}
@@ -84,11 +82,11 @@ def _completed(pool: Pool, given: str) -> str:
         return given
     meant = [user for user in users if user.partition("@")[0] == given]
     if len(meant) == 1:
-        complain(f"{given} stands for {meant[0]}")
+        complain(f"{given} means {meant[0]}")
         return meant[0]
     if meant:
-        raise CommandError(f"{given} is ambiguous: {' or '.join(meant)}; name one of them")
-    complain(f"the pool has no user named {given} yet; `roost userprio` lists the users with their domains")
+        raise CommandError(f"{given} can be {' or '.join(meant)}: name one of them")
+    complain(f"no user of the pool is called {given} yet: `roost userprio` lists them, with their domains")
     return given
 
 

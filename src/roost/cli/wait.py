@@ -30,13 +30,13 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser = subparsers.add_parser(
         "wait",
         help="wait for jobs to finish",
-        description="Wait until jobs have left the queue. The exit status is 0 if all of them ended with "
-        "status 0; 1 if a job did not, was removed, or is on hold; 2 if the timeout expired first.",
+        description="Wait until jobs have left the queue. Exit status 0 if all of them ended with status 0, 1 if one "
+        "did not, was removed, or is on hold, 2 if the time ran out first.",
     )
     add_pool_options(parser)
     parser.add_argument("job", metavar="JOB", nargs="*", help="job (12.0) or cluster (12) (default: all jobs)")
     parser.add_argument("--timeout", metavar="SECONDS", type=float, help="wait at most this long")
-    parser.add_argument("--held", action="store_true", help="keep waiting for jobs on hold")
+    parser.add_argument("--held", action="store_true", help="go on waiting for jobs on hold")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -83,7 +83,7 @@ def _known(pool: Pool, jobs: list[str]) -> None:
         rows = pool.ask(queue.Query(jobs=(name,), projection=("ClusterId",), limit=1))
         if not rows and not pool.ask(queue.History(jobs=(name,), projection=("ClusterId",), limit=1)):
             raise CommandError(
-                f"there is no job {name} in the queue or the history; `roost queue` and `roost history` list the jobs"
+                f"there is no job {name}, and there was none: `roost queue` and `roost history` list them"
             )
 
 

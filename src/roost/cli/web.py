@@ -29,36 +29,32 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     web = subparsers.add_parser(
         "web",
         help="print an address that opens the pool's web pages",
-        description="Print an address that opens the pool's web pages in a browser, logged in as you. The "
-        "address works once, within two minutes.",
+        description="Print an address that opens the pool's web pages in a browser, logged in as you. It can be used "
+        "once, within two minutes.",
     )
     add_pool_options(web)
     web.add_argument("--open", action="store_true", help="open it in the browser of this machine")
     token = subparsers.add_parser(
-        "token", help="create, list and revoke tokens for the HTTP API", description="Manage tokens for the HTTP API."
+        "token", help="make, list and revoke tokens for the HTTP API", description="Manage tokens for the HTTP API."
     )
     commands = token.add_subparsers(dest="token_command", metavar="COMMAND", title="commands", required=True)
-    make = commands.add_parser(
-        "create", help="make a token", description="Create a token and print it. It cannot be printed again."
-    )
+    make = commands.add_parser("create", help="make a token", description="Make a token, and print it this once.")
     add_pool_options(make)
-    make.add_argument("--user", metavar="USER", default="", help="user of the token (default: you)")
+    make.add_argument("--user", metavar="USER", default="", help="whose token it is (default: yours)")
     make.add_argument(
         "--role", choices=["reader", "user", "operator", "administrator"], default="user",
-        help="role that limits what the token may do (default: user)",
+        help="what it may do at most (default: user)",
     )  # fmt: skip
     make.add_argument(
         "--expires",
         metavar="DURATION",
         default="30d",
-        help="validity, for example 12h or 30d, or never (default: 30d)",
+        help="how long it counts, as in 12h or 30d, or never (default: 30d)",
     )
-    make.add_argument("--note", metavar="TEXT", default="", help="note on what the token is for")
-    listed = commands.add_parser(
-        "list", help="list tokens", description="List your tokens; administrators see all tokens."
-    )
+    make.add_argument("--note", metavar="TEXT", default="", help="what it is for")
+    listed = commands.add_parser("list", help="list tokens", description="List tokens; administrators see all.")
     add_pool_options(listed)
-    revoke = commands.add_parser("revoke", help="end a token", description="Revoke tokens at once.")
+    revoke = commands.add_parser("revoke", help="end a token", description="End tokens at once.")
     add_pool_options(revoke, as_json=False)
     revoke.add_argument("token", metavar="ID", nargs="+", help="tokens, as `roost token list` names them")
 
@@ -78,7 +74,7 @@ def _web(home: Home, args: argparse.Namespace) -> int:
     else:
         say(reply["url"])
     if args.open and not webbrowser.open(reply["url"]):
-        raise CommandError("cannot open a browser here; open the address yourself")
+        raise CommandError("no browser can be opened here: open the address yourself")
     return Exit.OK
 
 
@@ -98,7 +94,7 @@ def _lifetime_s(text: str) -> float | None:
         return None
     found = _TIME.fullmatch(text)
     if found is None or not int(found[1]):
-        raise CommandError(f"--expires is {text!r}; write a time such as 12h or 30d, or never")
+        raise CommandError(f"--expires is {text!r}: write a time such as 12h or 30d, or never")
     return int(found[1]) * _UNITS_S[found[2]]
 
 
@@ -131,7 +127,7 @@ def _list(home: Home, args: argparse.Namespace) -> int:
 def _revoke(home: Home, args: argparse.Namespace) -> int:
     for each in args.token:
         asked(home, "DELETE", f"/tokens/{each}")
-        say(f"token {painted(each, 'bold')} has been revoked")
+        say(f"token {painted(each, 'bold')} is revoked")
     return Exit.OK
 
 
@@ -170,7 +166,7 @@ def asked(home: Home, method: str, path: str, body: dict[str, Any] | None = None
         raw = reply.read()
         data: Any = json.loads(raw) if raw else None
     except (OSError, http.client.HTTPException, ValueError) as error:
-        hint = "`roost status --daemons` shows whether web is running; WEB_SERVER = false disables it"
+        hint = "`roost status --daemons` shows whether web runs; WEB_SERVER = false turns it off"
         raise CommandError(f"the pool's web server does not answer: {error}\n    hint: {hint}") from None
     finally:
         connection.close()

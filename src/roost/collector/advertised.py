@@ -46,7 +46,7 @@ def advertise(
     for ad in ads:
         kind, name = ad.eval("MyType"), ad.eval("Name")
         if not isinstance(kind, str) or not kind or not isinstance(name, str) or not name:
-            raise Unnamed("an ad needs MyType and Name, both strings")
+            raise Unnamed("an ad needs MyType and Name, both texts")
         # From now on they are these texts: an expression could give another value each time.
         ad["MyType"], ad["Name"] = kind, name
         if fold(kind) in OF_DAEMONS:
@@ -63,7 +63,7 @@ def withdraw(
     """Take out ads by name, of one type or of all; their number. Raises NotYours, and takes out none then."""
     wanted = tuple(dict.fromkeys(names))
     if wanted and fold(kind) in OF_DAEMONS:
-        raise NotYours(f"only daemons withdraw ads of the type {kind}", "an ad expires when its daemon stops")
+        raise NotYours(f"only daemons withdraw ads of the type {kind}", "an ad expires when its daemon is gone")
     kinds = [kind] if kind else [each for each in table.kinds() if wanted and fold(each) not in OF_DAEMONS]
     found = [kept for each in kinds for name in wanted if (kept := table.get(each, name)) is not None]
     for kept in found:

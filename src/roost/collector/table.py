@@ -269,7 +269,7 @@ class AdTable:
 def _key(ad: ClassAd) -> tuple[str, str]:
     kind, name = ad.eval("MyType"), ad.eval("Name")
     if not isinstance(kind, str) or not kind or not isinstance(name, str) or not name:
-        raise ValueError("an ad for the collector must have MyType and Name, both strings")
+        raise ValueError("an ad for the collector has MyType and Name, both texts")
     return kind, name
 
 

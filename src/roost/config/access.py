@@ -80,7 +80,7 @@ class Access:
         for each in Level:
             listed = self.allow.get(each)
             if each <= level and listed is not None and not any(one >= each for one in admitted):
-                return f"{listed.knob} does not list {self._called(user)} ({listed.place})"
+                return f"{listed.knob} does not name {self._called(user)} ({listed.place})"
         return ""
 
     def _called(self, user: str) -> str:
@@ -131,13 +131,13 @@ def _entry(word: str, *, whole: bool) -> tuple[str, str] | str:
     if word == "*":
         user, at, domain = "*", "@", "*"
     elif slash and host != "*":
-        return "names a host, but requests carry only the name of a user"
+        return "names a host, and requests come with the name of a user only"
     elif not at and slash and who == "*":
         user, at, domain = "*", "@", "*"
     elif not at:
-        return "is a host, a network or a name without @, but requests carry only the name of a user"
+        return "is a host, a network or a name without @, and requests come with the name of a user only"
     if not user or not domain:
         return "lacks the user or the domain"
     if whole and _WILD.search(user):
-        return "is a pattern, but administrators must be listed individually"
+        return "is a pattern, and administrators are named one by one"
     return user, domain.lower()

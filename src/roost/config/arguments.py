@@ -17,14 +17,14 @@ from roost.config.template import Argument, Kind, Template
 
 #: For each kind of number: lowest, highest, whether whole, and what it is in words.
 _RANGES: dict[Kind, tuple[float, float, bool, str]] = {
-    Kind.HOUR: (0, 24, False, "an hour must be a number from 0 to 24"),
-    Kind.DAY: (0, 6, True, "a day must be a number from 0 (Sunday) to 6 (Saturday)"),
+    Kind.HOUR: (0, 24, False, "an hour is a number from 0 to 24"),
+    Kind.DAY: (0, 6, True, "a day is a number from 0, Sunday, to 6, Saturday"),
     Kind.POSITIVE: (1, float("inf"), True, "it must be a whole number from 1"),
     Kind.SECONDS: (0, float("inf"), False, "it must be a number of seconds"),
     Kind.AMOUNT: (0, float("inf"), False, "it must be a number above 0"),
 }
 _CONSTANT = (Kind.HOUR, Kind.DAY)
-_INSTANT = "write date and time as in 2030-12-24T18:00:00Z, or with an offset such as +01:00 instead of Z"
+_INSTANT = "write date and time of day as in 2030-12-24T18:00:00Z, or with +01:00 in place of Z"
 #: What would end the text that an instant is put into.
 _UNQUOTED = str.maketrans("", "", '"\\')
 
@@ -48,7 +48,7 @@ def argument_problem(template: Template, arguments: str | None, expand: Callable
     if "begin" in values and values["begin"] == values.get("end"):
         return f"{template.name}: begin and end are the same hour"
     if "since" in values and values["since"] >= values["until"]:  # type: ignore[operator]
-        return f"{template.name}: it ends before it begins"
+        return f"{template.name}: it is over before it begins"
     return None
 
 
@@ -62,7 +62,7 @@ def _problem(
     if argument.kind is Kind.NAME:
         return None if not expanded or NAME.match(expanded) else "it must be the name of a macro"
     if argument.kind is Kind.WORD:
-        return "write it without quotes and spaces" if set(expanded) & set("\"' \t") else None
+        return "write it without quotes and blanks" if set(expanded) & set("\"' \t") else None
     if argument.kind is Kind.CONDITION:
         return _condition_problem(expanded, host)
     if argument.kind is Kind.INSTANT:
@@ -74,7 +74,7 @@ def _condition_problem(expanded: str, host: Host) -> str | None:
     try:
         host.parse_expression(expanded)
     except ExpressionProblem as problem:
-        return f"it cannot be parsed as an expression: {problem}"
+        return f"it cannot be read as an expression: {problem}"
     return None
 
 
@@ -96,7 +96,7 @@ def _number_problems(
         yield words
         return
     if value is None and argument.kind in _CONSTANT:
-        yield f"{words}, and it must be defined before this line" + (" (define it above)" if "$(" in wanted else "")
+        yield f"{words}, and it must be known here" + (" (define it above)" if "$(" in wanted else "")
     if value is None:
         return
     values[argument.name] = value

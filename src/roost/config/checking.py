@@ -163,13 +163,13 @@ def _name(definition: Definition, used: frozenset[str]) -> list[Diagnostic]:
         return []
     slotted = slot_prefixed(base)
     if slotted is not None:
-        message = f"{name}: {slotted.name} cannot be set for single slots"
+        message = f"{name}: {slotted.name} has no form for single slots"
         return [diagnostic(Code.SLOT_PREFIX_IGNORED, message, span, name=name, severity=_severity(slotted.name))]
     if find(name) is not None or base in ONLY_HTCONDORS:
         return []
     typed = BY_NAME.get(_TYPE_PREFIX.sub("", base)) if _TYPE_PREFIX.match(base) else None
     if typed is not None and typed.type is not KnobType.MACRO and typed.name not in _OF_TYPE:
-        message, remedy = f"{name}: {typed.name} cannot be set for slot types", f"Write {typed.name}."
+        message, remedy = f"{name}: {typed.name} has no form for types of slots", f"Write {typed.name}."
         severity = _severity(typed.name)
         return [diagnostic(Code.SLOT_PREFIX_IGNORED, message, span, name=name, remedy=remedy, severity=severity)]
     suggestion = near(base) or _near_of_type(name, base) or _near_of_family(base) or _near_of_member(base)

@@ -77,7 +77,7 @@ def _defined(name: str, facts: Facts) -> bool:
     if "&&" in name or "||" in name:
         raise ConditionProblem(Code.COMPLEX_CONDITION, f"'defined {name}': complex conditions are not supported")
     if any(char.isspace() for char in name) or not _WORD.match(name.replace("/", "_")):
-        raise ConditionProblem(Code.BAD_CONDITION, f"{name!r} is not a valid name")
+        raise ConditionProblem(Code.BAD_CONDITION, f"{name!r} is not a name that could be defined")
     return bool(name) and (facts.defined(name) or _NUMBER.match(name) is not None or name.lower() in _TRUE | _FALSE)
 
 

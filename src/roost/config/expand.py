@@ -52,7 +52,7 @@ class Problem:
 
 def circle_message(circle: tuple[str, ...]) -> str:
     """Which macros refer to each other, in words."""
-    return f"macros refer to each other in a cycle: {' -> '.join([*circle, circle[0]]).upper()}"
+    return f"macros refer to each other in a circle: {' -> '.join([*circle, circle[0]]).upper()}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -77,7 +77,7 @@ class Draft:
         first = self.descriptions.setdefault(name, description)
         there, here = first.span, description.span
         if (there.file, there.line) != (here.file, here.line):
-            message = f"the description {name} is already defined at {there}; that definition takes effect"
+            message = f"there is a description {name} at {there} already, which holds"
             self.problems.report(DagCode.DESCRIPTION_TWICE, message, here)
 
     def describe_lent(self) -> None:

@@ -21,7 +21,7 @@ def look_abort(run: Run, progress: Progress) -> None:
     if abort is None or progress.status != abort.status or run.ending is not None:
         return
     code = abort.status if abort.exit_code is None else abort.exit_code
-    text = f"node {progress.node.name} ended with status {progress.status}, which ends the run"
+    text = f"node {progress.node.name} ended with {progress.status}, which ends the run"
     end(run, code & 0xFF, RunStatus.ABORTED if code else RunStatus.OK, text)
 
 

@@ -50,7 +50,7 @@ def submitted(run: Run, event: o.NodeSubmitted) -> None:
 
 
 def refused(run: Run, event: o.SubmitRefused) -> None:
-    """The queue has not taken them: it is asked again after a pause, but not forever."""
+    """The queue has not taken them: it is asked again after a pause, but not for ever."""
     progress = run.nodes[event.node]
     if progress.state is not NodeState.SUBMITTED:
         return

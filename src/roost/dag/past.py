@@ -95,7 +95,7 @@ def _all_over(run: Run) -> None:
 
 def _failed(run: Run, progress: Progress) -> None:
     """A node came to nothing without a trace: its PRE script failed, or the queue refused its jobs."""
-    progress.result, progress.details = SUBMIT_FAILED, "the log does not show how it failed"
+    progress.result, progress.details = SUBMIT_FAILED, "how it failed is not in the log"
     _go(run, progress, NodeState.SUBMITTED)
     _go(run, progress, NodeState.ERROR)
 

@@ -174,7 +174,7 @@ def _splice(draft: Draft, statement: _Statement, read: Read, depth: int) -> None
         words.end()
         inner = _draft(_under(directory, file), read, draft.problems, span, depth + 1)
         if not inner.nodes:
-            raise words.fail(DagCode.SPLICE, f"{file} has no nodes")
+            raise words.fail(DagCode.SPLICE, f"{file} has no node")
         special = next((one for one in inner.nodes.values() if one.kind is NodeKind.FINAL), None)
         if special is not None:
             raise words.fail(DagCode.SPLICE, f"{file} has a FINAL node, {special.name}")
@@ -222,7 +222,7 @@ def _statements(file: str, read: Read, problems: Problems, via: Span | None, dep
             found.append(statement)
         else:
             unknown += 1
-            problems.report(DagCode.KEYWORD, f"unknown command {statement.keyword[:40]}", statement.words.span)
+            problems.report(DagCode.KEYWORD, f"there is no command {statement.keyword[:40]}", statement.words.span)
     if unknown >= PROSE_LINES and not found and not via:
         del problems.kept[before:]
         problems.report(DagCode.NOT_A_DAG, f"{file} is not a DAG file: no line begins with a command", place)
@@ -254,7 +254,7 @@ def _statement(
             words.text += each.text[len(end) :]
             return _Statement(keyword=keyword, words=words, block="\n".join(block))
         block.append(each.text)
-    problems.report(DagCode.BLOCK, f"the block that begins here is not ended by a line {end}", place(0))
+    problems.report(DagCode.BLOCK, f"no line {end} ends the block that begins here", place(0))
     return _Statement(keyword=keyword, words=words, block="\n".join(block))
 
 
@@ -266,7 +266,7 @@ def _check(draft: Draft, file: str, problems: Problems) -> None:
     if problems.kept:
         return
     if not any(node.kind in (NodeKind.JOB, NodeKind.SUBDAG) for node in draft.nodes.values()):
-        problems.report(DagCode.EMPTY, f"{file} has no nodes", Span(file))
+        problems.report(DagCode.EMPTY, f"{file} has no node", Span(file))
         return
     waits = {name: len(draft.parents.get(name, ())) for name in draft.nodes}
     ready = [name for name, count in waits.items() if not count]
@@ -279,7 +279,7 @@ def _check(draft: Draft, file: str, problems: Problems) -> None:
                 ready.append(child)
     if waits:
         circle = _circle(draft, waits)
-        message = f"nodes depend on each other in a cycle: {' -> '.join(circle)}"
+        message = f"nodes wait for one another in a circle: {' -> '.join(circle)}"
         problems.report(DagCode.CYCLE, message, draft.nodes[circle[0]].span)
 
 

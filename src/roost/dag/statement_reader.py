@@ -104,7 +104,7 @@ class StatementReader:
         """The name of a node that is being defined."""
         name = self.word("the node's name")
         if name.upper() in RESERVED or "+" in name:
-            raise self.fail(DagCode.NODE_NAME, f"{name} is not a valid node name")
+            raise self.fail(DagCode.NODE_NAME, f"a node cannot be called {name}")
         return name
 
     def end(self) -> None:
@@ -153,7 +153,7 @@ class StatementReader:
             if sign == quote:
                 if not self.text[self.at : self.at + 1].strip():
                     return "".join(found)
-                raise self.fail(code, f"{what} is followed by text without a space in between")
+                raise self.fail(code, f"{what} is followed by text without a blank between")
             if sign == "\\":
                 following = self.text[self.at : self.at + 1]
                 if following not in (*_QUOTES, "\\"):

@@ -58,7 +58,7 @@ def define(draft: Draft, words: StatementReader, kind: NodeKind, text: str | Non
 
 def _subdag(draft: Draft, words: StatementReader) -> None:
     if words.word("EXTERNAL").upper() != "EXTERNAL":
-        raise words.fail(DagCode.ARGUMENTS, "only SUBDAG EXTERNAL is supported")
+        raise words.fail(DagCode.ARGUMENTS, "only SUBDAG EXTERNAL is known")
     define(draft, words, NodeKind.SUBDAG, None)
 
 
@@ -85,7 +85,7 @@ def _parent(draft: Draft, words: StatementReader, *, weak: bool = False) -> None
             return
     if not sides[0] or not sides[1]:
         missing = "child" if sides[0] else "parent"
-        raise words.fail(DagCode.ARGUMENTS, f"no {missing} is given", "Write PARENT node … CHILD node ….")
+        raise words.fail(DagCode.ARGUMENTS, f"no {missing} is named", "Write PARENT node … CHILD node ….")
     draft.join(sides[0], sides[1], weak=weak)
 
 
@@ -166,10 +166,10 @@ def _vars(draft: Draft, words: StatementReader) -> None:
     while words.left:
         variable, value = words.assignment()
         if variable.lower().startswith("queue"):
-            raise words.fail(DagCode.VARIABLE, f"{variable} is not a valid macro name: names may not begin with queue")
+            raise words.fail(DagCode.VARIABLE, f"a macro cannot be called {variable}: names may not begin with queue")
         found.append(Variable(name=variable, value=value, prepended={"PREPEND": True, "APPEND": False}.get(side)))
     if not found:
-        raise words.fail(DagCode.VARIABLE, "no macro is given")
+        raise words.fail(DagCode.VARIABLE, "no macro is named")
     every = name.upper() == "ALL_NODES" and name not in draft.nodes
     for each in draft.named(name, place, every=True):
         node = draft.nodes[each]
@@ -197,7 +197,7 @@ def _max_jobs(draft: Draft, words: StatementReader) -> None:
 
 def _description(draft: Draft, words: StatementReader) -> None:
     raise words.fail(
-        DagCode.BLOCK, "SUBMIT-DESCRIPTION requires a block of lines", "Write SUBMIT-DESCRIPTION name {, lines, and }."
+        DagCode.BLOCK, "SUBMIT-DESCRIPTION needs its lines", "Write SUBMIT-DESCRIPTION name {, lines, and }."
     )
 
 
@@ -205,7 +205,7 @@ def _config(draft: Draft, words: StatementReader) -> None:
     path = words.path("the file")
     words.end()
     if draft.config and draft.config != path:
-        raise words.fail(DagCode.TWICE, f"CONFIG names {path}, but an earlier CONFIG names {draft.config}")
+        raise words.fail(DagCode.TWICE, f"CONFIG names {path}, and {draft.config} before")
     draft.config = path
 
 
@@ -264,7 +264,7 @@ def _job_state_log(draft: Draft, words: StatementReader) -> None:
 def _save_point(draft: Draft, words: StatementReader) -> None:
     name = words.word("the node's name")
     if name not in draft.nodes and (name.upper() == "ALL_NODES" or name in draft.splices):
-        raise words.fail(DagCode.ARGUMENTS, f"a save point applies to one node, but {name} stands for several")
+        raise words.fail(DagCode.ARGUMENTS, f"a save point is at one node, and {name} stands for several")
     if name in draft.nodes and draft.nodes[name].kind not in _ORDINARY:
         raise words.fail(DagCode.ARGUMENTS, f"a {draft.nodes[name].kind} node has no save point")
     span = words.span
@@ -279,22 +279,22 @@ def _tolerance(draft: Draft, words: StatementReader) -> None:
     percent = given.endswith("%")
     number = given.removesuffix("%")
     if not re.fullmatch(r"\d{1,9}", number) or (percent and int(number) > 100):
-        message = f"{given[:40]!r} is not a number of jobs or a percentage up to 100%"
-        raise words.fail(DagCode.NUMBER, message, "Write a whole number, followed by % for a percentage.")
+        message = f"{given[:40]!r} is not a number of jobs, or of percent up to 100%"
+        raise words.fail(DagCode.NUMBER, message, "Write a whole number, with % behind it for percent.")
     waits = words.maybe("FAIL-FAST", "WAIT") == "WAIT"
     words.end()
     _change(draft, words, name, tolerance=Tolerance(most=int(number), percent=percent, waits=waits))
 
 
 def _reject(draft: Draft, words: StatementReader) -> None:
-    raise words.fail(DagCode.REJECTED, "the file is marked as not to be run (REJECT)")
+    raise words.fail(DagCode.REJECTED, "the file says that it must not be run")
 
 
 def _done(draft: Draft, words: StatementReader) -> None:
     """Nodes that are not ordinary ones run in every run, whatever a rescue file says."""
     given = words.word("the node's name")
     if given.upper() == "ALL_NODES" and given not in draft.nodes:
-        raise words.fail(DagCode.ARGUMENTS, "DONE applies to one node, not to ALL_NODES")
+        raise words.fail(DagCode.ARGUMENTS, "DONE is said of one node, not of ALL_NODES")
     for name in draft.named(given, words.span, every=True):
         if draft.nodes[name].kind in _ORDINARY:
             draft.change(name, words.span, done=True)

@@ -29,9 +29,9 @@ from roost.tables.rows import by_source
 class On(StrEnum):
     """What makes a row be tried."""
 
-    PARENTS_DONE = "all of its parents are done"
-    ANCESTOR_FAILED = "one of its parents failed"
-    CHANCE = "the limits allow it to start"
+    PARENTS_DONE = "all that it waits for is done"
+    ANCESTOR_FAILED = "something that it waits for failed"
+    CHANCE = "there is room for it"
     PRE_ENDED = "PRE is over"
     JOBS_ENDED = "its jobs have left the queue, or the queue took none"
     POST_ENDED = "POST is over"
@@ -46,20 +46,20 @@ class Guard(StrEnum):
     PRE_SKIPS = "PRE ended with its PRE_SKIP"
     POST_ANYWAY = "POST runs after a failed PRE, too"
     GOOD = "what ended was good"
-    AGAIN = "it must be retried"
+    AGAIN = "it is to be tried again"
 
 
 class Entry(StrEnum):
     """What is done on taking a row; `run.ENTRIES` has the functions."""
 
-    QUEUE_UP = "it waits for the limits to allow it to start"
+    QUEUE_UP = "it waits for room"
     RUN_PRE = "run PRE"
     PREPARED = "PRE need not run again"
     SUBMIT = "hand its jobs to the queue"
     RUN_POST = "run POST"
-    NEXT_TRY = "count the attempt, and discard its results"
-    RELEASE = "its children may start"
-    GIVE_UP = "its children can no longer be reached"
+    NEXT_TRY = "count the try, and forget what it did"
+    RELEASE = "what waits for it may begin"
+    GIVE_UP = "what waits for it can no longer be reached"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

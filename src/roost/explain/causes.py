@@ -132,9 +132,9 @@ def _slots(verdict: Verdict) -> Iterator[Cause]:
         yield Cause.BUSY
     if "slot-requirements" in found:
         shut = set(verdict.shut.values())
-        if any(each.startswith("its machine is draining") for each in shut):
+        if any(each.startswith("its machine is drained") for each in shut):
             yield Cause.DRAINED
-        if any(not each.startswith("its machine is draining") for each in shut):
+        if any(not each.startswith("its machine is drained") for each in shut):
             yield Cause.SLOT_CLOSED
         open_ones = {slot for group in verdict.groups if group.cause == "slot-requirements" for slot in group.slots}
         if open_ones - set(verdict.shut) - set(verdict.when_free):

@@ -187,7 +187,7 @@ def _lower_requests(job: ClassAd, slot: ClassAd, world: FixedWorld) -> Iterator[
         command = _COMMANDS.get(key, f"request_{name[len('Request') :]}")
         resource = name[len("Request") :]
         if not has:
-            said = f"no slot that it could use has any {resource}; remove {command}"
+            said = f"no slot that it could use has any {resource}: do without {command}"
         else:
             said = f"lower {command} to {_shown(has)}{_UNITS.get(key, '')} or less (it is {_shown(wanted)})"
         yield Change(kind=Kind.LOWERED if has else Kind.DROPPED, attribute=name, text=_shown(has), said=said)
@@ -227,7 +227,7 @@ def _rename(job: ClassAd, slot: ClassAd, unmet: Mapping[str, Explanation]) -> It
     for name, meant in names.items():
         text = re.sub(rf"(?<![A-Za-z0-9_]){re.escape(name)}(?![A-Za-z0-9_])", meant, text)
     if text != why.text:
-        said = "; ".join(f"there is no attribute {name}; did you mean {meant}?" for name, meant in names.items())
+        said = "; ".join(f"there is no attribute {name}: did you mean {meant}?" for name, meant in names.items())
         yield Change(kind=Kind.RENAMED, attribute="Requirements", text=text, said=said)
 
 
@@ -245,7 +245,7 @@ def _set_what_is_asked(unmet: Mapping[str, Explanation]) -> Iterator[Change]:
     for change in why.changes:
         assert change.example is not None
         name, text = change.subject.rpartition(".")[2], unparse_value(change.example)
-        yield Change(kind=Kind.SET, attribute=name, text=text, said=f"set {name} to {text}, as the slot requires")
+        yield Change(kind=Kind.SET, attribute=name, text=text, said=f"set {name} to {text}, as the slot demands")
 
 
 # -- clauses of the job ------------------------------------------------------------------------------------------
@@ -271,5 +271,5 @@ def _leave_out(job: ClassAd, unmet: Mapping[str, Explanation], settled: Sequence
         text = f"{text[:start]}true{text[end:]}"
     if spans and text != why.text:
         parts = " and ".join(" ".join(why.text[start:end].split()) for start, end in spans)
-        said = f"if the job does not need it, remove {parts} from its requirements"
+        said = f"if the job can do without it, leave {parts} out of its requirements"
         yield Change(kind=Kind.LEFT_OUT, attribute="Requirements", text=text, said=said)

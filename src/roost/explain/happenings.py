@@ -38,7 +38,7 @@ class Milestone(StrEnum):
     STARTED = "started"
     SUSPENDED = "suspended"
     RESUMED = "resumed"
-    #: It has left a machine, and is idle again.
+    #: It has left a machine, and waits again.
     EVICTED = "evicted"
     #: It has left a machine, and does not wait again.
     LEFT = "left"
@@ -123,10 +123,10 @@ def _left(event: JobEvicted, on_machine: bool, following: Event | None) -> tuple
     """The text for a run that ended without a result; None where the next event says it all."""
     because = f": {event.reason}" if event.reason else ""
     if isinstance(following, JobHeld) and following.reason == event.reason:
-        return (Milestone.LEFT, "left its machine in order to be held") if on_machine else None
+        return (Milestone.LEFT, "left its machine, to be held") if on_machine else None
     if not on_machine and event.reason:
-        return Milestone.NOT_STARTED, f"not started{because}; it is idle again"
-    return Milestone.EVICTED, f"evicted{because}; it is idle again"
+        return Milestone.NOT_STARTED, f"not started{because}; it waits again"
+    return Milestone.EVICTED, f"evicted{because}; it waits again"
 
 
 def retried(end: ProgramExit, retries: int, ad: ClassAd | None) -> str:
@@ -135,7 +135,7 @@ def retried(end: ProgramExit, retries: int, ad: ClassAd | None) -> str:
     how = f"signal {end.signal}" if end.signal is not None else f"status {end.code}"
     if isinstance(most, int) and not isinstance(most, bool) and most > 0:
         return f"ended with {how}; it waits for retry {retries} of {most} (max_retries)"
-    return f"ended with {how}; it waits to run again, as its policy requires"
+    return f"ended with {how}; it waits to run again, as its policy demands"
 
 
 def _said(event: Event | None, number: int) -> str:
@@ -143,7 +143,7 @@ def _said(event: Event | None, number: int) -> str:
         case Execute(slot_name=slot, host=host):
             return f"started on {slot or host}"
         case JobReconnectFailed(reason=reason, machine=machine):
-            return f"lost {machine}: {reason}; it is idle again"
+            return f"lost {machine}: {reason}; it waits again"
         case JobTerminated(exit=end):
             return f"killed by signal {end.signal}" if end.signal is not None else f"finished with status {end.code}"
         case JobHeld(reason=reason, code=code):

@@ -233,12 +233,12 @@ def _unknown(standing: Standing, pool: PoolFacts) -> list[str]:
         jobs = ", ".join(map(str, standing.waits_for))
         return [f"It does not start before these jobs have left the queue (qsub -hold_jid): {jobs}."]
     if not pool.has_slots:
-        return ["The pool has no slots; `roost status --daemons` shows which daemons are running on this machine."]
+        return ["There is no slot in the pool: `roost status --daemons` shows which daemons run on this machine."]
     if pool.cycles:
-        said = "The job was not part of the last matchmaking cycle: it is new or already matched."
+        said = "The job was not in the last matchmaking cycle: it is new, or already matched."
     else:
         said = "No matchmaking cycle has run yet; the first one starts once there are slots and idle jobs."
-    return [said, f"The last answer to its queue: {standing.rejection}."] if standing.rejection else [said]
+    return [said, f"The last answer that its queue had: {standing.rejection}."] if standing.rejection else [said]
 
 
 # -- remedies ------------------------------------------------------------------------------------------------------
@@ -254,25 +254,22 @@ def _remedies(question: JobQuestion, found: Verdict | None, causes: Sequence[Cau
         text = f"Wait until another job of the queue ends, or ask the administrator to raise {knob}."
         if knob == "JOB_START_COUNT":
             text = (
-                f"Wait: the queue asks for more slots after JOB_START_DELAY. Only the administrator can change {knob}."
+                f"Wait: the queue asks for more slots after JOB_START_DELAY. {knob} is the administrator's to change."
             )
         yield Remedy(kind=RemedyKind.LIMIT, text=text)
     if Cause.NOT_STARTING in causes:
         yield _of_misses(name, refusal(question.ad))
     if (local := question.standing.local) is not None and Cause.LOCAL_POLICY in causes:
-        yield Remedy(kind=RemedyKind.POLICY, text=f"Wait; Only the administrator can change {local.knob}.")
+        yield Remedy(kind=RemedyKind.POLICY, text=f"Wait; {local.knob} is the administrator's to change.")
     if Cause.DEFERRED in causes:
         command = ("roost", "edit", name, "--set", "DeferralTime=time()")
-        text = f"Wait until then, or let it start now: `{' '.join(command)}`."
+        text = f"Wait for its time, or let it start now: `{' '.join(command)}`."
         yield Remedy(kind=RemedyKind.WAIT, text=text)
     if Cause.DEFERRAL_MISSED in causes:
-        text = (
-            f"Its start time has passed; set a new one with `roost edit {name} --set DeferralTime=EPOCH`, "
-            "or remove the job."
-        )
+        text = f"Its time has passed: set another one, `roost edit {name} --set DeferralTime=EPOCH`, or remove it."
         yield Remedy(kind=RemedyKind.EDIT, text=text)
     if Cause.CELL in causes:
-        text = "Wait, or change its requests and submit it again. `roost cell queues` shows the cell's queue instances."
+        text = "Wait; or change what it asks for, and submit it again. `roost cell queues` shows what the cell has."
         yield Remedy(kind=RemedyKind.WAIT, text=text)
     if found is not None and not found.fits and not {Cause.DEFERRED, Cause.DEFERRAL_MISSED} & set(causes):
         yield from _of_verdict(name, found, causes)
@@ -283,12 +280,12 @@ def _of_misses(name: str, refused: str) -> Remedy:
     if refused.endswith(f": {Reason.OWNER_PRESENT}"):
         slot = refused.partition(" ")[0]
         text = (
-            f"IS_OWNER is TRUE for the job although START of {slot} accepts it, so every claim ends at once. "
-            "The machine's administrator can make the same exceptions in IS_OWNER as in START. "
+            f"IS_OWNER is TRUE for the job although START of {slot} accepts it, which ends each claim: the machine's "
+            "administrator can make the same exceptions in IS_OWNER as in START. "
             f"`roost story slot {slot}` shows the clauses."
         )
         return Remedy(kind=RemedyKind.POLICY, text=text)
-    text = f"Find out why the machines reject it: see `roost story job {name}` and the machines' logs."
+    text = f"Find out why the machines refuse it: `roost story job {name}`, and the machines' logs."
     return Remedy(kind=RemedyKind.REPAIR, text=text)
 
 
@@ -297,9 +294,7 @@ def _of_verdict(name: str, found: Verdict, causes: Sequence[Cause]) -> Iterator[
     if knob := record.knob:
         which = knob.name
         helps = (
-            "only another value of the job attributes that it refers to helps"
-            if "JOB" in which
-            else "no change of the job helps"
+            "only another value of what it reads of the job helps" if "JOB" in which else "no change of the job helps"
         )
         text = f"{which} is the administrator's to change: {helps} while it says so."
         yield Remedy(kind=RemedyKind.POLICY, text=text)
@@ -309,7 +304,7 @@ def _of_verdict(name: str, found: Verdict, causes: Sequence[Cause]) -> Iterator[
         return
     if found.later is not None:
         at, slot = found.later
-        text = f"Wait: {slot} would accept it from {_local(at, record)} on."
+        text = f"Wait: from {_local(at, record)} on {slot} would take it."
         yield Remedy(kind=RemedyKind.WAIT, text=text)
     if found.edit is not None:
         yield _edited(name, found)
@@ -331,7 +326,7 @@ def _edited(name: str, found: Verdict) -> Remedy:
     settings = [f"{each.attribute}={each.text}" for each in _merged(found.edit.changes)]
     command = ("roost", "edit", name, *(word for each in settings for word in ("--set", each)))
     said = "; ".join(each.said for each in found.edit.changes)
-    text = f"{said[0].upper()}{said[1:]}. Then {found.edit.slot} would accept it: `{shlex.join(command)}`."
+    text = f"{said[0].upper()}{said[1:]}. Then {found.edit.slot} would take it: `{shlex.join(command)}`."
     return Remedy(kind=RemedyKind.EDIT, text=text.replace("?.", "?"), command=command)
 
 
@@ -344,28 +339,27 @@ def _of_machines(found: Verdict) -> Iterator[Remedy]:
     if found.others:
         which = found.others[0] if len(found.others) == 1 else f"{found.others[0]} and {len(found.others) - 1} more"
         text = (
-            f"Wait: its owner's policy does not give {which} to the job, and no change of the job can "
-            f"alter that. `roost explain slot {found.others[0]}` shows what it is waiting for."
+            f"Wait: the policy of its owner keeps {which} from the job, and nothing in the job can change that. "
+            f"`roost explain slot {found.others[0]}` shows what it waits for."
         )
         yield Remedy(kind=RemedyKind.OWNER, text=text)
     if found.shut:
         slot, why = next(iter(found.shut.items()))
         more = f" (and {len(found.shut) - 1} more)" if len(found.shut) > 1 else ""
-        if why.startswith("its machine is draining"):
+        if why.startswith("its machine is drained"):
             machine = slot.partition("@")[2]
             command: tuple[str, ...] = ("roost", "drain", "--cancel", machine)
-            text = f"{slot}{more} is draining: wait, or ask an administrator to cancel it with `{' '.join(command)}`."
+            text = f"{slot}{more} is drained: wait, or an administrator ends that with `{' '.join(command)}`."
         else:
             command = ("roost", "reopen", slot)
-            text = f"{slot}{more} is closed ({why}): after fixing the cause, reopen it with `{' '.join(command)}`."
+            text = f"{slot}{more} is closed ({why}): once that is repaired, `{' '.join(command)}` opens it."
         yield Remedy(kind=RemedyKind.REPAIR, text=text, command=command)
 
 
 def _of_parts(found: Verdict) -> Iterator[Remedy]:
     if found.when_free:
         text = (
-            f"Wait until jobs on {found.when_free[0]} end: the whole slot would be large enough for the "
-            "job, but its free part is not."
+            f"Wait until jobs on {found.when_free[0]} end: all of it would be enough for the job, what is free is not."
         )
         yield Remedy(kind=RemedyKind.WAIT, text=text)
 
@@ -375,7 +369,7 @@ def _of_policy(found: Verdict) -> Iterator[Remedy]:
     knobs = [cause for cause in _POLICIES if cause in found.causes]
     names = [source.name if (source := sources.get(each)) is not None else _POLICIES[each] for each in knobs]
     if names:
-        text = f"Only the administrator can change the pool's policy ({', '.join(dict.fromkeys(names))})."
+        text = f"The pool's policy ({', '.join(dict.fromkeys(names))}) is the administrator's to change."
         yield Remedy(kind=RemedyKind.POLICY, text=text)
 
 

@@ -31,12 +31,12 @@ def _held_up(record: JobInCycle) -> Iterator[tuple[int, str]]:
         text = f"are in use, and PREEMPTION_REQUIREMENTS is not TRUE{place}"
         yield besides["preemption-requirements"], text
     if "priority" in besides:
-        yield besides["priority"], "are in use by users whose priority is at least as good"
+        yield besides["priority"], "are in use by users whose priority is as good"
     limits = [count for cause, count in besides.items() if cause.startswith("concurrency-limit")]
     if limits:
         yield max(limits), "a concurrency limit is reached"
     if "queue-limit" in besides:
-        yield besides["queue-limit"], "its queue has reached its limit (MAX_JOBS_RUNNING, JOB_START_COUNT)"
+        yield besides["queue-limit"], "its queue has as many as it may (MAX_JOBS_RUNNING, JOB_START_COUNT)"
     if "ceiling" in besides:
         yield besides["ceiling"], "its user is at its ceiling"
     if "submitter-limit" in besides:
@@ -58,7 +58,7 @@ def limits(record: JobInCycle) -> Iterator[str]:
     for each in record.limits:
         name, most = each.name, f"{each.limit:g}"
         if _is_beyond(each):
-            yield f"Concurrency limit {name} is {most}, but this job needs {each.wanted:g}."
+            yield f"Concurrency limit {name} is {most}, and this job needs {each.wanted:g}."
         else:
             yield f"Concurrency limit {name}: {each.in_use:g} of {most} are in use."
     for ceiling in ceilings_in_the_way(record):
@@ -69,7 +69,7 @@ def limits(record: JobInCycle) -> Iterator[str]:
                 if record.whole
                 else (f"this job needs {wanted:g}")
             )
-            yield f"{ceiling.name} may use {most} at once ({ceiling.set_by}), but {needs}."
+            yield f"{ceiling.name} may use {most} at once ({ceiling.set_by}), and {needs}."
         else:
             yield f"{ceiling.name} is at its ceiling ({ceiling.set_by}): it may use {most} at once, and uses {uses}."
     group = record.group
@@ -144,7 +144,7 @@ def remedies(record: JobInCycle, causes: set[str], name: str = "ID") -> list[Rem
 
 
 _IN_USE: Final = frozenset(("occupied", "claimed", "retirement-time", "given", "taken"))
-_WAIT: Final = "Wait until a slot is free: `roost status` shows who is using them."
+_WAIT: Final = "Wait until a slot is free: `roost status` shows who has them."
 
 
 def _of_limits(record: JobInCycle, besides: dict[str, int]) -> Iterator[Remedy]:
@@ -156,7 +156,7 @@ def _of_limits(record: JobInCycle, besides: dict[str, int]) -> Iterator[Remedy]:
         none = ", ".join(each.name for each in beyond if each.limit <= 0)
         asked = [f"request {less}"] if less else []
         asked += [f"leave {none} out"] if none else []
-        first = f"In concurrency_limits {' and '.join(asked)}" if asked else "Wait until other jobs release it"
+        first = f"In concurrency_limits {' and '.join(asked)}" if asked else "Wait until other jobs give it back"
         yield _raised(first, which)
     ceilings = ceilings_in_the_way(record)
     if ceilings:
@@ -207,16 +207,14 @@ def _of_order(record: JobInCycle, name: str) -> Iterator[Remedy]:
 def _among_own(record: JobInCycle, name: str) -> Iterator[Remedy]:
     mine = mine_of(record)
     if mine is not None and mine.left > 1:
-        text = (
-            f"Among the jobs of {mine.submitter}, the highest JobPrio goes first: `roost edit {name} --set JobPrio=N`."
-        )
+        text = f"Among the jobs of {mine.submitter} the higher JobPrio goes first: `roost edit {name} --set JobPrio=N`."
         yield Remedy(kind=RemedyKind.PRIORITY, text=text)
 
 
 def _of_preemption(record: JobInCycle) -> Iterator[Remedy]:
     text, place = _preemption(record)
-    said = f"Slots in use are given to other users only if PREEMPTION_REQUIREMENTS ({text}{place}) and RANK allow it; "
-    yield Remedy(kind=RemedyKind.POLICY, text=said + "only the administrator can change these.")
+    said = f"Slots in use are given to other users only as PREEMPTION_REQUIREMENTS ({text}{place}) and RANK permit; "
+    yield Remedy(kind=RemedyKind.POLICY, text=said + "both are the administrator's to change.")
 
 
 def _preemption(record: JobInCycle) -> tuple[str, str]:

@@ -20,15 +20,15 @@ KEPT = IMMUTABLE | RECORDED
 
 
 def shut_by(slot: ClassAd) -> str:
-    """Why a slot accepts no jobs at all; "" if it does."""
+    """Why a slot takes no job at all; "" if it does."""
     if slot.get("State") == "Drained" or slot.get("Draining") is True:
         reason = slot.get("DrainReason")
-        return f"its machine is draining: {reason}" if reason else "its machine is draining"
+        return f"its machine is drained: {reason}" if reason else "its machine is drained"
     for attribute in ("MachineProblem", "SlotBrokenReason"):
         if isinstance(problem := slot.get(attribute), str):
             return problem
     if isinstance(leaving := slot.get("SlotLeavingReason"), str):
-        return f"it is deleted once it is free: {leaving}"
+        return f"it vanishes once it is free: {leaving}"
     return ""
 
 

@@ -95,7 +95,7 @@ class SlotAnswer:
     runs: str
     job: str | None
     fresh: bool
-    #: Why it accepts no jobs, a phrase each; "" where that is not so.
+    #: Why it takes no jobs, a phrase each; "" where that is not so.
     broken: str
     leaving: str
     problem: str

@@ -289,7 +289,7 @@ def _runs(ad: ClassAd, name: str, steps: Sequence[_Step], holds: Sequence[float]
             yield Happening(at, f"job {name}", f"started again on {slot}", kind="job", milestone=milestone)
         elif milestone is Milestone.EVICTED and at < last_start:
             is_held = any(started <= held <= at + _MESSAGE_S for held in holds)
-            what = f"left {slot}; it {'is on hold' if is_held else 'is idle again'}"
+            what = f"left {slot}; it {'is on hold' if is_held else 'waits again'}"
             if end is not None and not is_held:
                 retries += 1
                 what = retried(end, retries, ad)

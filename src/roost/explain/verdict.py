@@ -33,7 +33,7 @@ TRACED: Final = {
 #: Slots of a group that its data names.
 _NAMED_MAX: Final = 20
 #: In place of a clause, of a partitionable slot with parts in use.
-_PARTS: Final = "its free part is too small; the whole slot would be large enough"
+_PARTS: Final = "too little of it is free; all of it would be enough"
 _JOBS: Final = ("job-requirements", "pool-policy-job")
 
 #: Name of a slot to where its policy was set.
@@ -251,7 +251,7 @@ class _Builder:
         if shut:
             clause, why = shut, None
         elif why is None:
-            clause = "it would accept the job now; something has changed since"
+            clause = "it would now: something has changed since"
         else:
             clause = refusing(why)
         group = self._groups.setdefault((cause, clause), Group(cause, clause))

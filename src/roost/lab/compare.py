@@ -43,7 +43,7 @@ _Z: Final = 1.959964
 #: Places of a kind of parting that are kept, at most.
 PLACES_MAX: Final = 20
 #: Partings that no expression of the slot's own policy decided.
-_ELSEWHERE: Final = ("follows from other decisions: another job came, left or stayed", "the same")
+_ELSEWHERE: Final = ("follows from decisions elsewhere: another job came, left or stayed", "the same")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -310,7 +310,7 @@ def _example(
     slot: str, seed: int, old: Taken | None, new: Taken | None, explainers: tuple[_Explainer, _Explainer]
 ) -> str:
     at = min(each.at for each in (old, new) if each is not None)
-    lines = [f"for example {slot}, seed {seed}, at {shown(at - BEGINNING)}"]
+    lines = [f"for instance {slot}, seed {seed}, at {shown(at - BEGINNING)}"]
     decided = next((each.decision for each in (old, new) if each is not None and each.decision is not None), None)
     for word, taken, explainer in (("old", old, explainers[0]), ("new", new, explainers[1])):
         decision = taken.decision if taken is not None else None

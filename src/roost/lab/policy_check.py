@@ -38,21 +38,22 @@ def not_acted_on(config: Config) -> tuple[str, ...]:
     notes = []
     if lists:
         notes.append(
-            f"the lab ignores access lists ({', '.join(lists)}): every user may submit and every daemon may join"
+            f"the lab does not act on access lists ({', '.join(lists)}), so that every user may submit and every "
+            "daemon may take part"
         )
     if programs:
         notes.append(f"the lab does not run the programs of {' and '.join(programs)}")
     if limits_memory(config):
         notes.append(
-            "the lab does not limit memory (CGROUP_MEMORY_LIMIT_POLICY): a job that needs more than its slot "
+            "the lab does not limit memory (CGROUP_MEMORY_LIMIT_POLICY), so that a job which needs more than its slot "
             "has is not killed"
         )
     unseen = sorted({found for name in config.names() for found in _unseen(config, name)})
     if unseen:
-        notes.append(f"slots in the lab do not show {', '.join(unseen)}: it is UNDEFINED except for defragmentation")
+        notes.append(f"slots of the lab do not show {', '.join(unseen)}: it is UNDEFINED but for defragmentation")
     transfers = [name for name in _TRANSFERS if is_set(config, name)]
     if transfers:
-        notes.append(f"the lab transfers the files of all jobs at once ({', '.join(transfers)})")
+        notes.append(f"the lab moves the files of all jobs at once ({', '.join(transfers)})")
     return tuple(notes)
 
 

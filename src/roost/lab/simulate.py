@@ -170,7 +170,7 @@ def prepare(request: Request, host: Host) -> Prepared:
         exhaustive=request.exhaustive,
         beside=local_machine_plan(patterns[0].config, BEGINNING) if runs_locally(tuple(jobs)) else None,
     )
-    lacking = () if cell is None else (f"not yet supported by pools: {each}" for each in not_carried_out(cell))
+    lacking = () if cell is None else (f"pools do not carry this out yet: {each}" for each in not_carried_out(cell))
     return Prepared(plan, (*notes, *lacking, *(() if cell else _too_large(plan))), loaded)
 
 
@@ -180,7 +180,7 @@ def _hosts(request: Request, cell: Cell) -> Iterator[Group]:
     for one in resolve(cell):
         slots[one.host] += one.settings.slots
     if not slots:
-        raise LabError(f"{request.cell}: no queue of the cell has hosts")
+        raise LabError(f"{request.cell}: no queue of the cell has a host")
     for host, count in slots.items():
         hardware = replace(request.hardware, cpus=max(1, count), memory_mb=max(1, count) * MEMORY_MB_PER_SLOT)
         yield Group(name=host, count=1, hardware=hardware, owners="nobody")
@@ -193,8 +193,8 @@ def _too_large(plan: Plan) -> Iterator[str]:
     asked = [cpus for ad in jobs if isinstance(cpus := ad.eval("RequestCpus"), int) and cpus > most]
     if asked:
         yield (
-            f"too large: {len(asked):,} of {len(plan.jobs):,} jobs, which request up to {max(asked):,} cores, "
-            f"but no slot has more than {most:,}; use --cpus or a pool file to get larger machines"
+            f"too large: {len(asked):,} of {len(plan.jobs):,} jobs, which ask for up to {max(asked):,} cores, where no "
+            f"slot has more than {most:,}; larger machines are made with --cpus or a pool file"
         )
 
 
@@ -204,19 +204,19 @@ def _check_count(request: Request) -> None:
     if count is None and not request.workload:
         count = round(sum(group.count or 0 for group in request.groups) * request.days * JOBS_PER_MACHINE_DAY)
     if count is not None and count > JOBS_MAX:
-        raise LabError(f"{count:,} jobs exceed {JOBS_MAX:,}; use --count, or fewer machines or days")
+        raise LabError(f"{count:,} jobs are more than {JOBS_MAX:,}; give --count, or fewer machines or days")
 
 
 def _check_names(request: Request, machines: Sequence[MachinePlan]) -> None:
     where = request.pool or request.owners or "the pool"
     if not machines:
-        raise LabError(f"{where}: it contains no machines")
+        raise LabError(f"{where}: there is no machine in it")
     if not any(machine.slots for machine in machines):
         raise LabError(f"{', '.join(request.configs)}: no machine has a slot; set NUM_SLOTS to 1 or more")
     counts = Counter(machine.name for machine in machines)
     name, count = counts.most_common(1)[0]
     if count > 1:
-        raise LabError(f"{where}: {count} machines have the name {name!r}; names must be unique")
+        raise LabError(f"{where}: {count} machines have the name {name!r}; each needs its own")
 
 
 def _machines(request: Request, group: Group, pattern: Pattern) -> Iterator[MachinePlan]:
@@ -269,12 +269,9 @@ def _workload(request: Request, machines: Sequence[MachinePlan], config: Config,
     jobs = renumbered(each.jobs for each in read) if len(read) > 1 else list(read[0].jobs)
     found = [job for job in jobs if job.submitted_at < end]
     if never := sum(each.never_ran for each in read):
-        notes.append(f"skipped: {never:,} of {len(jobs) + never:,} jobs, which are recorded but never ran")
+        notes.append(f"left out: {never:,} of {len(jobs) + never:,} jobs, which are recorded but never ran")
     if late := len(jobs) - len(found):
-        notes.append(
-            f"skipped: {late:,} of {len(jobs):,} jobs, which would be submitted after the end; --days is "
-            f"{request.days:g}"
-        )
+        notes.append(f"left out: {late:,} of {len(jobs):,} jobs, which come after the end; --days is {request.days:g}")
     if not found:
         raise LabError(f"{', '.join(request.workload)}: no job is submitted within {request.days:g} days")
     return found
@@ -358,9 +355,9 @@ def _make_directory(out: Path) -> None:
         for name in _RESULTS:
             (out / name).unlink(missing_ok=True)
     except FileExistsError:
-        raise LabError(f"{out}: this is a file, but the results need a directory; use another name for --out") from None
+        raise LabError(f"{out}: this is a file, and the results need a directory; give --out another name") from None
     except OSError as error:
-        raise LabError(f"{out}: cannot create the directory: {error.strerror}; use another name for --out") from None
+        raise LabError(f"{out}: the directory cannot be made: {error.strerror}; give --out another name") from None
 
 
 def _presence(plan: Plan) -> dict[str, list[tuple[float, float]]]:

@@ -140,7 +140,7 @@ class DeactivationRequested:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SuspendRequested:
-    """The job must be suspended until it is told to continue."""
+    """The job is to stand still until it is told to go on."""
 
     claim_id: ClaimId
 
@@ -221,7 +221,7 @@ class ShutdownRequested:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SlotBroken:
-    """Something of the slot does not work; it accepts no jobs until an administrator has checked it."""
+    """Something of the slot does not work; it takes no job until an administrator has checked it."""
 
     text: str
 
@@ -233,7 +233,7 @@ class SlotMended:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SlotLeaves:
-    """The machine is laid out anew, without this slot as it is: it accepts no more jobs."""
+    """The machine is laid out anew, without this slot as it is: it takes no further job."""
 
     reason: Leaving
 
@@ -254,7 +254,7 @@ class DrainRequested:
 
     request_id: str
     schedule: DrainSchedule
-    #: START while draining; None for one that accepts no jobs.
+    #: START while draining; None for one that takes no job.
     start: Expr | None = None
     reason: str = ""
     #: Time until the last original job must go, s.

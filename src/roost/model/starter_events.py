@@ -18,7 +18,7 @@ from roost.model.starter import Cause, HookPoint, Method, ScriptPoint, StarterHo
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SuspendOrdered:
-    """The startd wants the job suspended."""
+    """The startd wants the job to stand still."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

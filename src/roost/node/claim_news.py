@@ -200,7 +200,7 @@ def run_ended(
 
 
 def run_lost(
-    run: str, *, node: str, claim_id: str, at: float, began: bool, text: str = "it is unknown how the run ended"
+    run: str, *, node: str, claim_id: str, at: float, began: bool, text: str = "the end of the run was not observed"
 ) -> ev.RunEnded:
     """A run whose end was not observed; `began` says whether its program did."""
     return _run_ended(

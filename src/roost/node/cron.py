@@ -150,7 +150,7 @@ def cron_problems(config: Config, manager: str) -> Iterator[Diagnostic]:
         suffix = family.name.removeprefix(f"{manager}_<NAME>")
         program = name.rpartition(".")[2][len(manager) + 1 : -len(suffix)]
         if program.lower() not in listed:
-            message = f"{name} has no effect: {manager}_JOBLIST does not list {program}"
+            message = f"{name} has no effect: {manager}_JOBLIST does not name {program}"
             remedy = f"Add {program} to {manager}_JOBLIST, or remove the line."
             yield diagnostic(Code.WITHOUT_EFFECT, message, config.definitions(name)[-1].span, name=name, remedy=remedy)
     cron_plan(config, manager)
@@ -230,14 +230,14 @@ class _Reader:
             raise self._error(Code.MISSING_VALUE, f"{self.manager}_{name}_PERIOD", f"the program {name} has no period")
         found = _PERIOD.match(text)
         if found is None or int(found[1]) < 1:
-            message = f"{text!r} is not a period; write a number of at least 1, followed by s, m or h, such as 5m"
+            message = f"{text!r} is not a period; write a number from 1, and s, m or h behind it, such as 5m"
             raise self._error(Code.OUT_OF_RANGE, f"{self.manager}_{name}_PERIOD", message)
         return int(found[1]) * _UNIT_S[found[2].lower()]
 
     def _prefix(self, name: str) -> str:
         text = self.config.get(f"{self.manager}_{name}_PREFIX") or ""
         if _PREFIX.match(text) is None or text[:1].isdigit():
-            message = f"{text!r} cannot start an attribute name; use letters, digits and _"
+            message = f"{text!r} cannot begin the name of an attribute; use letters, digits and _"
             raise self._error(Code.BAD_CHOICE, f"{self.manager}_{name}_PREFIX", message)
         return text
 
@@ -323,7 +323,7 @@ class CronOutput:
             elif text and not text.startswith("#"):
                 self._take(text)
         if self._size > AD_BYTES_MAX:
-            raise ValueError(f"it printed more than {AD_BYTES_MAX} bytes without a line that starts with -")
+            raise ValueError(f"it printed more than {AD_BYTES_MAX} bytes without a line that begins with -")
 
     def closed(self) -> Iterator[Ended]:
         """Yield the last ad: the program has ended."""

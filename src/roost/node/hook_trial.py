@@ -83,7 +83,7 @@ def what_follows(
     elif row.name in (HookPoint.PREPARE, HookPoint.PREPARE_EARLY):
         yield from _after_prepare(HookPoint(row.name), status, printed)
     else:
-        yield "Neither its output nor its exit status has any effect."
+        yield "Nothing depends on what it prints, nor on its status."
 
 
 def _after_fetch(
@@ -96,7 +96,7 @@ def _after_fetch(
     yield from (f"{remark[0].upper()}{remark[1:]}." for remark in remarks)
     for name, why in (("Cmd", "nothing could be started"), ("Owner", "a daemon of root would not start it")):
         if not isinstance(job.cell(name.lower()), str):
-            yield f"It has no {name}: {why}, and STARTER_FAILURE would run."
+            yield f"It has no {name}: {why}, and STARTER_FAILURE would be told."
     cannot_run = list(_cannot_run(job, job_problem))
     accepted, text = _accepts(job, slot, slot_ad)
     yield f"REPLY_FETCH {'accept' if accepted else 'reject'}: {text}."
@@ -104,7 +104,7 @@ def _after_fetch(
         parts = slot.kind is SlotKind.PARTITIONABLE
         what = "A part of the slot is cut off for it and" if parts else "The slot is"
         if cannot_run:
-            yield f"{what} claimed by it, but its starter cannot run this job, and runs STARTER_FAILURE:"
+            yield f"{what} claimed by it, but its starter cannot run this job, and tells STARTER_FAILURE:"
             yield from (f"    {problem}" for problem in cannot_run)
             yield "The job:"
         else:
@@ -132,15 +132,15 @@ def _after_prepare(point: HookPoint, status: int, printed: ClassAd | None) -> It
     if result.cause is not None:
         where = "is put on hold" if result.cause.ending is Ending.HOLD else "goes back to its queue"
         numbers = f"code {int(result.cause.code)}, {result.cause.subcode}"
-        yield f"The job does not run and {where}: {result.cause.text} ({numbers})."
+        yield f"The job is not run and {where}: {result.cause.text} ({numbers})."
         return
     if result.message:
         yield f"The log says: {result.message}"
     if len(result.updates):
-        yield "The job runs with these attributes:"
+        yield "The job is run with these attributes:"
         yield "\n".join(f"    {line}" for line in format_ad(result.updates, Form.OLD).splitlines())
     else:
-        yield "The job runs unchanged."
+        yield "The job is run as it is."
 
 
 def after_failure(row: HookRow) -> Iterator[str]:
@@ -149,17 +149,17 @@ def after_failure(row: HookRow) -> Iterator[str]:
         yield "There is no work."
     elif row.name in (HookPoint.PREPARE, HookPoint.PREPARE_EARLY):
         cause = not_run(HookPoint(row.name), "as above")
-        yield f"The job does not run and is put on hold (code {int(cause.code)}, {cause.subcode})."
+        yield f"The job is not run and is put on hold (code {int(cause.code)}, {cause.subcode})."
     else:
-        yield "Everything continues without it."
+        yield "All goes on without it."
 
 
 def after_script(point: ScriptPoint, status: int | None) -> Iterator[str]:
     """Sentences about what a machine would do after the end of a prolog or epilog; None for one that was not run."""
     cause = script_cause(point, status)
     if cause is None:
-        yield "The job runs." if point is ScriptPoint.PROLOG else "The job stays as it ended."
+        yield "The job is run." if point is ScriptPoint.PROLOG else "The job stays as it ended."
         return
     yield f"The job {'is put on hold' if cause.ending is Ending.HOLD else 'goes back to its queue'}: {cause.text}."
     if breaks_slot(status):
-        yield "Its slot accepts no more jobs until `roost reopen`."
+        yield "Its slot takes no more jobs until `roost reopen`."

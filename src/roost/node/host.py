@@ -351,7 +351,7 @@ class Host(Generic[S]):
                 case sef.ReportExit(report=report):
                     self.tell(slot, _job_exited(started=report.started))
                     for failure in report.script_failures:
-                        # What a queue instance runs is the cell's: its instance accepts no jobs, and the slot does.
+                        # What a queue instance runs is the cell's: its instance takes no jobs, and the slot does.
                         of_slot = not queue_script(starter.state, failure.point)
                         if of_slot and breaks_slot(failure.status):
                             cause = script_cause(failure.point, failure.status)

@@ -277,12 +277,12 @@ class Machine:
         relayouts, name_of = self.host.relayouts, self.plan.identity.name_of
         assert relayouts is not None
         leaving = [
-            f"{slot.name} accepts no further jobs and is deleted once it is free: {slot.state.leaving}"
+            f"{slot.name} takes no further job and vanishes once it is free: {slot.state.leaving}"
             for slot in self.slots
             if slot.state.leaving is not None and not slot.is_dynamic
         ]
         coming = [name_of(each) for each in relayouts.coming]
-        return leaving + [f"{name} will be created once there is room for it" for name in coming]
+        return leaving + [f"{name} comes once there is room for it" for name in coming]
 
     def start_with(self, plan: NodePlan, shapes: Iterable[SlotShape], now: float) -> None:
         """Begin with slots in which an earlier daemon left jobs; the plan was made with them present."""

@@ -172,5 +172,5 @@ def _warnings(config: Config, layout: Layout, settings: Mapping[int, SlotSetting
     found = [str(problem) for problem in layout.problems]
     found += [str(problem) for each in settings.values() for problem in each.problems]
     if wants_backfill(config) and (problem := backfill_problem(config, as_root=as_root)):
-        found.append(f"backfill is disabled: {problem}")
+        found.append(f"no backfill is done: {problem}")
     return list(dict.fromkeys(found))

@@ -1,6 +1,6 @@
 """From the slots that a host has to those that it is to have.
 
-`startd.layout_change` says what is wanted. A slot that is not wanted as it is *leaves*: it accepts no more jobs, and
+`startd.layout_change` says what is wanted. A slot that is not wanted as it is *leaves*: it takes no further job, and
 vanishes when it is unclaimed and nothing is cut from it. A slot that is wanted comes when its number and its share of
 the host are free. Nothing comes or goes while the host is drained or shut down.
 """

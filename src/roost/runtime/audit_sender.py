@@ -71,11 +71,7 @@ class AuditSender:
             if len(self._waiting) >= WAITING_MAX:
                 self.lost += 1
                 if self.lost == 1 or self.lost % 10_000 == 0:
-                    _log.error(
-                        "%d decisions were not recorded: %d records are already waiting to be sent",
-                        self.lost,
-                        WAITING_MAX,
-                    )
+                    _log.error("%d decisions are not recorded: %d records wait already", self.lost, WAITING_MAX)
                 continue
             self._put(record)
             fresh.append(record)
@@ -94,7 +90,7 @@ class AuditSender:
             with self._path.open("a", encoding="utf-8") as file:
                 file.writelines(json.dumps(each, separators=(",", ":")) + "\n" for each in records)
         except OSError as error:
-            _log.error("%s: %s: records of decisions are kept in memory only", self._path, error.strerror)
+            _log.error("%s: %s: records of decisions are in memory only", self._path, error.strerror)
 
     def kept(self, serial: int) -> None:
         """The central manager has all up to that."""
@@ -112,7 +108,7 @@ class AuditSender:
         self._answered.set()
 
     async def send_all(self) -> None:
-        """Send what comes, forever."""
+        """Send what comes, for ever."""
         while True:
             await self._wake.wait()
             await asyncio.sleep(GATHER_S)

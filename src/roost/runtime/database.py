@@ -200,7 +200,7 @@ class Database:
             return f"{self.shown}: {error.strerror}"
         except SQLAlchemyError:
             return ""
-        return "its disk failed while it was being read" if found == ["ok"] else ""
+        return "its disk failed while it was read" if found == ["ok"] else ""
 
     def _is_the_same(self) -> None:
         """See that a server has not got another database under this name. Raises StoreError."""
@@ -245,8 +245,8 @@ def _is_still_there(path: Path, known: Path | None) -> None:
     """A database that was there before is there. Raises StoreError."""
     if not path.exists() and _known_identity(known, str(path)):
         raise StoreError(
-            f"the database {path} is missing, but this pool used it when it last ran; {RESTORE}, or remove "
-            f"{known} to start with an empty one"
+            f"the database {path} is gone, but this pool used it when it last ran; {RESTORE}, or remove {known} "
+            "to begin with an empty one"
         )
 
 
@@ -258,15 +258,15 @@ def _identified(engine: Engine, meta: Table, known: Path | None, shown: str) -> 
         if found is None:
             if before:
                 raise StoreError(
-                    f"the database {shown} has lost its contents since this pool used it; {RESTORE}, or "
-                    f"remove {known} to continue with what is left"
+                    f"the database {shown} has lost its contents since this pool used it; {RESTORE}, or remove {known} "
+                    "to go on with what is left"
                 )
             found = secrets.token_hex(8)
             connection.execute(insert(meta), [{"name": _IDENTITY, "value": found}])
     if before and before != found:
         raise StoreError(
-            f"the database {shown} is not the one that this pool last used; put that one back, or remove "
-            f"{known} to continue with this one"
+            f"the database {shown} is not the one that this pool used last: put that one back, or remove {known} "
+            "to go on with this one"
         )
     if known is not None and not before:
         write_whole(known, _copy(found, shown), mode=0o600, sync=True)
@@ -283,12 +283,9 @@ def _guarded(engine: Engine, path: Path, tail: Tail) -> Guard:
             lost = tail.lost(guard)
             if lost:
                 _log.error(
-                    "the last %d pages of %s-wal, the write-ahead log, are unusable: the last changes "
-                    "confirmed in the previous run are lost; compare with your users' event logs, or %s",
-                    lost,
-                    path,
-                    RESTORE,
-                )
+                    "the last %d pages of %s-wal, the log of its last changes, cannot be used: what was confirmed last "
+                    "in the previous run is lost; compare with your users' event logs, or %s", lost, path, RESTORE,
+                )  # fmt: skip
             _check(connection, path)
         except BaseException:
             # Nothing of SQLite may outlive this in a process that tries again.
@@ -302,7 +299,7 @@ def _check(connection: Connection, path: Path) -> None:
     """Have SQLite look for damage, for a limited time. Raises Damaged."""
     found = _quick_check(connection, CHECK_S)
     if found is None:
-        _log.info("%s was checked for %g s; the rest was not checked", path, CHECK_S)
+        _log.info("%s was checked for %g s; the rest of it is not checked", path, CHECK_S)
     elif found != ["ok"]:
         raise Damaged(f"the database {path} is damaged: {'; '.join(found)}; {RESTORE}")
 
@@ -328,12 +325,9 @@ def _quick_check(connection: Connection, limit_s: float) -> list[str] | None:
 def _remedy(error: Exception) -> str:
     """What helps: another URL, a driver, a server that answers, or another file."""
     if isinstance(error, ImportError | ArgumentError):
-        return (
-            "set DATABASE_URL to postgresql+psycopg://USER@HOST/NAME (with psycopg installed), or leave it unset "
-            "to use a file"
-        )
+        return "DATABASE_URL is postgresql+psycopg://USER@HOST/NAME (with psycopg installed), or unset for a file"
     if isinstance(error, OperationalError) and "psycopg" in type(error.orig).__module__:
-        return "make sure that the server is running and admits this user, or correct DATABASE_URL"
+        return "see that the server runs and admits this user, or correct DATABASE_URL"
     if is_damage(error):
         return RESTORE
     return f"make it readable and writable, or {RESTORE}"
@@ -370,7 +364,7 @@ def _lock_beside(path: str) -> IO[str] | None:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
         lock.close()
-        raise StoreError(f"{path} is in use; is this pool already running? `roost status` shows it") from None
+        raise StoreError(f"{path} is in use: is this pool running already? `roost status` shows it") from None
     return lock
 
 
@@ -385,7 +379,7 @@ def _lock_within(engine: Engine, schema: Schema) -> Connection:
     else:
         return connection
     connection.close()
-    raise StoreError(f"the database is in use; is another {schema.writer} using it?")
+    raise StoreError(f"the database is in use: is another {schema.writer} running with it?")
 
 
 def _durable(connection: Any, _record: Any) -> None:
@@ -403,8 +397,7 @@ def _migrate(engine: Engine, schema: Schema, shown: str) -> None:
             version = int(meta_value(connection, meta, "schema") or 0)
     if version > known:
         raise StoreError(
-            f"the database {shown} has schema version {version}, but this program supports versions up to "
-            f"{known}; use the newer Roost that wrote it"
+            f"the database {shown} has schema {version}, this program knows {known}: use the newer Roost that wrote it"
         )
     for number in range(version, known):
         with engine.begin() as connection:

@@ -99,7 +99,7 @@ class Guard:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._wal, self._shm = Path(f"{path}-wal"), Path(f"{path}-shm")
-        self._log = f"{self._wal}, its write-ahead log,"
+        self._log = f"{self._wal}, the log of its last changes,"
         self._database = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
         self._index_file = -1
         self._own = _identity(os.fstat(self._database))
@@ -200,11 +200,11 @@ def _same(path: Path, own: tuple[int, int], called: str) -> int:
     try:
         found = path.stat()
     except FileNotFoundError:
-        raise Damaged(f"{called} has been deleted") from None
+        raise Damaged(f"{called} is gone") from None
     except OSError as error:
         if error.errno in _PASSING:
             raise
-        raise Damaged(f"{called} cannot be accessed: {error.strerror}") from None
+        raise Damaged(f"{called} is out of reach: {error.strerror}") from None
     if _identity(found) != own:
         raise Damaged(f"{called} was replaced by another file while it was in use")
     return found.st_size

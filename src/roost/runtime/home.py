@@ -129,7 +129,7 @@ class Home(NamedTuple):
         except OSError as error:
             why = "it is not a directory" if isinstance(error, FileExistsError) else error.strerror
             raise HomeError(
-                f"{error.filename or self.path}: {why}; use another directory with --home or ROOST_HOME"
+                f"{error.filename or self.path}: {why}; name another directory with --home or ROOST_HOME"
             ) from None
 
     def sweep(self) -> None:
@@ -170,7 +170,7 @@ class Home(NamedTuple):
         # File systems without a size of their own have neither blocks nor free ones.
         if disk.f_bavail or not disk.f_blocks:
             return ""
-        return f"the disk of {self.path} is full; nothing can be saved until space is freed"
+        return f"the disk of {self.path} is full: nothing can be kept until there is room"
 
     def note_shortcoming(self, role: str, text: str, about: str) -> None:
         """Leave word for `roost up` and `roost status --daemons` of what a daemon works without; "" for nothing.
@@ -243,17 +243,17 @@ class Home(NamedTuple):
                 data = json.loads(path.read_text())
         except PermissionError:
             who = account_name()
-            remedy = f"add {who} to ROOST_USERS in its configuration, or run your own pool with --home"
-            raise HomeError(f"{who} may not use the pool in {self.path}: {remedy}") from None
+            remedy = f"have ROOST_USERS in its configuration name {who}, or run a pool of your own with --home"
+            raise HomeError(f"the pool in {self.path} is not open to {who}: {remedy}") from None
         except FileNotFoundError:
             pid = self.master()
             if pid:
                 raise HomeError(
-                    f"{self.run} was removed while the pool was running, and its master, process {pid}, has "
-                    "not recreated it; stop the pool with `roost down` and start it again with `roost up`"
+                    f"{self.run} was removed while the pool runs, and its master, process {pid}, does not make it "
+                    "again: `roost down` ends the pool, and `roost up` starts it again"
                 ) from None
             raise HomeError(
-                f"no pool is running in {self.path}; start one with `roost up`, or select another with ROOST_HOME"
+                f"no pool runs in {self.path}: start one with `roost up`, or name another by ROOST_HOME"
             ) from None
         except (OSError, ValueError) as error:
             raise HomeError(f"{path}: {error}") from None

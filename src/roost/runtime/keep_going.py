@@ -35,7 +35,7 @@ async def keep_going(
         except Exception:
             if loop.time() - began > longest_s:
                 pause_s = first_s
-            log.exception("internal error: %s failed; it resumes in %g s", name, pause_s)
+            log.exception("internal error: %s failed; it is taken up again in %g s", name, pause_s)
             await asyncio.sleep(pause_s)
             pause_s = min(pause_s * 2, longest_s)
         else:

@@ -68,7 +68,7 @@ EFFECTS: Final = {
     "D_LOAD": "Logs the loads and idle times of an execute machine and of its slots each time the sensors are read.",
 }
 #: What holds for all others.
-NO_EFFECT: Final = "With the suffix `:2`, the daemon logs all of its messages; without it, this category has no effect."
+NO_EFFECT: Final = "With `:2` behind its name, the daemon logs all of its messages; without, it changes nothing."
 
 
 class BadLog(Exception):
@@ -154,7 +154,7 @@ def _problems(config: Config, daemon: str, debugs: tuple[str, ...]) -> Iterator[
             name = word.lstrip("-").partition(":")[0].removeprefix("D_")
             if name and name not in CATEGORIES:
                 meant = near_among(name, sorted(CATEGORIES), 3)
-                remedy = f"Did you mean D_{meant}?" if meant else "Remove it; D_FULLDEBUG logs everything."
+                remedy = f"Did you mean D_{meant}?" if meant else "Remove it; D_FULLDEBUG logs all there is."
                 message = f"{word} is not a log category"
                 yield config.problem(
                     Code.BAD_CHOICE, knob, message, subsys=daemon, remedy=remedy, severity=Severity.WARNING
@@ -245,7 +245,7 @@ def _bytes_max(config: Config, daemon: str) -> int:
     text = config.get(knob, subsys=daemon) or "10 Mb"
     found = _SIZE.match(text.strip().strip('"'))
     if found is None:
-        remedy = "Write a size such as 10 Mb, or a number of bytes; logs are not rotated by time."
+        remedy = "Write for instance 10 Mb, or a number of bytes; logs are not rotated by time."
         raise ConfigError(config.problem(Code.BAD_CHOICE, knob, f"{text} is not a size", subsys=daemon, remedy=remedy))
     size = int(float(found[1]) * _UNITS[found[2].lower()])
     # 0 means no limit, as in HTCondor.

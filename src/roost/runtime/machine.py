@@ -33,7 +33,7 @@ class SystemHost:
         """The text of a regular file, or of a pipe handed to this program; bytes that are not UTF-8 become
         replacement characters."""
         try:
-            # Opening a pipe without a writer would wait forever.
+            # Opening a pipe without a writer would wait for ever.
             if not Path(path).is_file() and not path.startswith(_HANDED_OVER):
                 return None
             with Path(path).open(encoding="utf-8", errors="replace", newline="") as file:

@@ -227,9 +227,8 @@ class Master:
         except HomeError:
             del self.makers["web"]
             self._tell(
-                f"warning: the web server was not started: {file} has no account named web, which must be "
-                "allowed to make requests on behalf of every user (docs/guides/web.md); WEB_SERVER = false "
-                "turns this warning off"
+                f"warning: no web server is started: {file} has no account web, which may make requests in every "
+                "user's name (docs/guides/web.md); WEB_SERVER = false turns this warning off"
             )
 
     def _warn_of_shared_account(self, settings: dict[str, BusSettings]) -> None:
@@ -237,9 +236,8 @@ class Master:
         users = {each.user for each in settings.values()}
         if len(users) == 1 and users != {""}:
             self._tell(
-                f"warning: NATS_CREDENTIALS has one account, {users.pop()}, for all daemons and commands "
-                "here, so any of them can impersonate any other. See 'Your own message servers' in "
-                "docs/guides/operations.md"
+                f"warning: NATS_CREDENTIALS has one account, {users.pop()}, for all daemons and commands here: "
+                "any of them can speak as any other. See 'Your own message servers' in docs/guides/operations.md"
             )
 
     def _roles(self) -> list[str]:
@@ -306,9 +304,9 @@ class Master:
             # Last: commands wait for it.
             self._write_contact()
         except OSError as error:
-            self._tell(f"{error.filename or self.home.run} has been deleted and cannot be recreated: {error.strerror}")
+            self._tell(f"{error.filename or self.home.run} is gone and cannot be recreated: {error.strerror}")
             return
-        self._tell(f"{self.home.run} was removed while the pool was running and has been recreated. Do not delete it")
+        self._tell(f"{self.home.run} was removed while the pool ran; recreated. Do not delete it")
 
     def _restore_directories(self) -> None:
         """Make directories of the running pool again that were removed; the database has a watch of its own."""
@@ -318,12 +316,10 @@ class Master:
             try:
                 directory.mkdir(mode=0o700)
             except OSError as error:
-                self._tell(f"{directory} has been deleted and cannot be recreated: {error.strerror}")
+                self._tell(f"{directory} is gone and cannot be recreated: {error.strerror}")
                 continue
             _reopen_output(self.home.log / "master.log")
-            self._tell(
-                f"{directory} was removed while the pool was running and has been recreated; its contents are lost"
-            )
+            self._tell(f"{directory} was removed while the pool ran; recreated, its contents are lost")
 
     def _contact_of(self, client: BusSettings, names: dict[str, str]) -> dict[str, Any]:
         return {
@@ -366,7 +362,7 @@ class Master:
             self._start(child)
         except OSError as error:
             child.again_at = time.monotonic() + LONGEST_PAUSE_S
-            self._tell(f"cannot start {child.role}: {error.strerror}; trying again in {LONGEST_PAUSE_S:g} s")
+            self._tell(f"{child.role} cannot be started: {error.strerror}; trying again in {LONGEST_PAUSE_S:g} s")
 
     def _note_pid(self, child: _Child) -> None:
         """For people and scripts: nothing depends on it, so a full disk does no harm."""
@@ -452,7 +448,7 @@ class Master:
                 self.settings = master_settings(config)
                 self._log_as(config)
             except BadLog as problem:
-                self._tell(f"the log file is unchanged: {problem}")
+                self._tell(f"the log stays where it was: {problem}")
             except ConfigError:
                 # The daemons say what is wrong.
                 pass
@@ -468,7 +464,7 @@ class Master:
             if self._server is not None and pid == self._server.pid:
                 self._server.gone()
                 if self._ending is None:
-                    self._tell("nats-server exited; restarting it")
+                    self._tell("nats-server ended; starting it again")
                     self._start_server()
                 continue
             for child in self.children.values():
@@ -496,7 +492,7 @@ class Master:
         pause_s = self.settings.pause_s(child.deaths)
         child.deaths += 1
         how = f"signal {signal.Signals(-code).name}" if code < 0 else f"status {code}"
-        self._tell(f"{child.role} exited with {how}; restarting it in {pause_s:g} s; see {self._log_of(child.role)}")
+        self._tell(f"{child.role} ended with {how}; starting it again in {pause_s:g} s: see {self._log_of(child.role)}")
         child.again_at = time.monotonic() + pause_s
 
     def _log_of(self, role: str) -> Path:
@@ -537,7 +533,7 @@ class Master:
             elif late or again:
                 if graceful and late:
                     names = " and ".join(child.role for child in children if child.pid)
-                    self._tell(f"{names} took longer than SHUTDOWN_GRACEFUL_TIMEOUT; shutting down fast")
+                    self._tell(f"{names} took longer than SHUTDOWN_GRACEFUL_TIMEOUT: ending fast")
                 _kill(children, signal.SIGQUIT)
                 deadline = time.monotonic() + self.settings.fast_s if graceful else deadline
                 graceful = False
@@ -600,8 +596,8 @@ def _credentials_of_user(file: str | None, name: str) -> tuple[str, str]:
         return str(found["user"]), str(found["password"])
     except (OSError, ValueError, KeyError, TypeError):
         raise HomeError(
-            f"ROOST_USERS names {name}; with NATS_SERVERS, the file named by NATS_CREDENTIALS must have an account "
-            f'for each of them, as in {{"users": {{"{name}": {{"user": …, "password": …}}}}}}'
+            f"ROOST_USERS names {name}: with NATS_SERVERS, NATS_CREDENTIALS has to name a file with an account for "
+            f'each of them, as in {{"users": {{"{name}": {{"user": …, "password": …}}}}}}'
         ) from None
 
 
@@ -611,9 +607,7 @@ def _lock(home: Home) -> IO[str]:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
         lock.close()
-        raise HomeError(
-            f"a pool is already running in {home.path}; `roost status` shows it, `roost down` stops it"
-        ) from None
+        raise HomeError(f"a pool runs in {home.path} already: `roost status` shows it, `roost down` ends it") from None
     return lock
 
 

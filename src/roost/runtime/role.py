@@ -130,12 +130,10 @@ async def _run(context: RoleContext, make: Make, tell: Callable[[str], None]) ->
             _log_as_configured(context, fresh)
             notes = await daemon.reconfigure(fresh)
             waiting = waits_for_restart(config, fresh)
-            _log.info(
-                "reread the configuration%s", f"; changes to {waiting} take effect after a restart" if waiting else ""
-            )
+            _log.info("read the configuration again%s", f"; a restart is required for {waiting}" if waiting else "")
             _tell_configured(context, "", waiting, notes or ())
         except ConfigurationRefused as problem:
-            _log.error("the configuration is unchanged: %s", problem)
+            _log.error("the configuration stays as it was: %s", problem)
             _tell_configured(context, str(problem))
     stopping = asyncio.create_task(daemon.stop(asked))
     hurry = asyncio.create_task(_hurried(wanted))
@@ -185,7 +183,7 @@ def must_go_on(task: asyncio.Task[Any]) -> None:
 
 def _ended(task: asyncio.Task[Any]) -> None:
     if not task.cancelled() and (failure := task.exception()) is not None:
-        _log.critical("internal error: %s failed; the daemon restarts", task.get_name(), exc_info=failure)
+        _log.critical("internal error: %s failed; the daemon starts again", task.get_name(), exc_info=failure)
         give_up()
 
 
@@ -194,7 +192,7 @@ def _callback_failed(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -
     if "handle" not in context or not isinstance(context.get("exception"), Exception):
         loop.default_exception_handler(context)
         return
-    _log.critical("internal error: %s; the daemon restarts", context["message"], exc_info=context["exception"])
+    _log.critical("internal error: %s; the daemon starts again", context["message"], exc_info=context["exception"])
     give_up()
 
 

@@ -43,7 +43,9 @@ def web_settings(config: Config) -> WebSettings:
     """The settings. Raises ConfigError."""
     prefix = (config.get("WEB_PATH_PREFIX") or "").rstrip("/")
     if not _PREFIX.fullmatch(prefix):
-        raise _wrong(config, "WEB_PATH_PREFIX", f"{prefix} is not a path prefix", "Write, for instance, /pool.")
+        raise _wrong(
+            config, "WEB_PATH_PREFIX", f"{prefix} is not the beginning of a path", "Write, for instance, /pool."
+        )
     address = config.get("WEB_ADDRESS") or "127.0.0.1"
     try:
         is_local = ipaddress.ip_address(address).is_loopback
@@ -57,10 +59,8 @@ def web_settings(config: Config) -> WebSettings:
         given = "WEB_TLS_CERTIFICATE" if certificate else "WEB_TLS_KEY"
         raise _wrong(config, given, f"{missing} is not set", "A certificate and its key are needed together.")
     if not is_local and not certificate:
-        remedy = "Set WEB_TLS_CERTIFICATE and WEB_TLS_KEY, or keep 127.0.0.1 and put a TLS proxy in front of it."
-        raise _wrong(
-            config, "WEB_ADDRESS", f"{address} can be reached from other machines, but TLS is not configured", remedy
-        )
+        remedy = "Set WEB_TLS_CERTIFICATE and WEB_TLS_KEY, or keep 127.0.0.1 and let a proxy serve other machines."
+        raise _wrong(config, "WEB_ADDRESS", f"{address} can be reached by other machines, and there is no TLS", remedy)
     return WebSettings(
         address=address,
         port=config.get_int("WEB_PORT", 0),

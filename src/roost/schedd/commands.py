@@ -140,7 +140,7 @@ def _one(work: Work, claim_table: ClaimTable, job: Job, event: Acted) -> str:
             claim = _run_of(claim_table, job)
             if hard and claim is not None and work.now - claim.heard_at > SILENT_ALIVES * claim.alive_s:
                 # The machine does not hear it.
-                text = "rescheduled by command while the machine was not responding"
+                text = "rescheduled by command while the machine was not heard of"
                 withdraw(work, claim_table, claim, text, int(VacateCode.USER_VACATE_JOB))
             elif claim is not None:
                 work.order(EndRun.of(claim, "evict", VacateCode.USER_VACATE_JOB, text, hard=hard))

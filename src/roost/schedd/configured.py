@@ -93,7 +93,7 @@ def _knobs(policy: SystemPolicy) -> list[str]:
 
 
 def _local_policy(config: Config) -> tuple[LocalPolicy, list[Diagnostic]]:
-    """What may run on the queue's machine, and what is wrong with what the administrator says of it."""
+    """What may run beside the queue, and what is wrong with what the administrator says of it."""
     wrong: list[Diagnostic] = []
 
     def expression(name: str, default: Expr) -> Expr:

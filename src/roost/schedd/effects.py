@@ -75,7 +75,7 @@ class EndRun:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StandStill:
-    """Suspend or resume the run on a claim."""
+    """Have the run on a claim stand still, or go on."""
 
     node: str
     claim_id: str

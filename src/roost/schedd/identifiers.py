@@ -24,7 +24,7 @@ class JobId(NamedTuple):
         """The job that ``12.0`` names. Raises ValueError."""
         cluster, _, proc = text.strip().partition(".")
         if not (cluster.isdecimal() and proc.isdecimal() and max(len(cluster), len(proc)) <= DIGITS_MAX):
-            raise ValueError(f"{text!r} is not a job; write CLUSTER.PROC, for example 12.0")
+            raise ValueError(f"{text!r} is not a job: write CLUSTER.PROC, for instance 12.0")
         return cls(int(cluster), int(proc))
 
     def __str__(self) -> str:

@@ -196,7 +196,7 @@ def _give_up(work: Work, claim_table: ClaimTable) -> None:
                 give_back(work, claim_table, claim)
         elif silent_s > 0 and silent_s > _lease_s(work, claim_table, claim):
             code = int(VacateCode.RECONNECT_FAILED)
-            withdraw(work, claim_table, claim, "the machine did not respond", code)
+            withdraw(work, claim_table, claim, "the machine has not been heard of", code)
 
 
 def _lease_s(work: Work, claim_table: ClaimTable, claim: HeldClaim) -> float:

@@ -312,8 +312,8 @@ class Queue:
                 check_size(cluster)
                 names = check_groups(cluster)
                 if not self.claim_table.present.takes_names(self.book, cluster.owner, names):
-                    text = f"the jobs of {cluster.owner} would use more than {NAMES_MAX} accounting groups"
-                    remedy = "Use fewer groups, or submit after other jobs have ended."
+                    text = f"jobs of {cluster.owner} would be in more than {NAMES_MAX} accounting groups"
+                    remedy = "Submit them in fewer groups, or after other jobs have ended."
                     raise NotAdmitted("AccountingGroup", text, remedy)
                 check_priority(cluster)
                 if refused := array_holds.refusal(self.book, cluster.ad, cluster.array_after):

@@ -206,7 +206,7 @@ class Work:
         except CronError as problem:
             # A time that it had before no longer counts.
             self.set(job, DeferralTime=UNDEFINED)
-            self.unplanned[job.id] = job, f"{problem}; edit the job and release it"
+            self.unplanned[job.id] = job, f"{problem}; edit the job, and release it"
             return
         if at is not None:
             self.set(job, DeferralTime=at)

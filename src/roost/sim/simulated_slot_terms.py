@@ -83,14 +83,14 @@ def expressions_in(ads: tuple[ClassAd, ...], name: str) -> list[Expr]:
     return [cell for ad in ads if isinstance(cell := ad.cell(name), Expr)]
 
 
-#: By identity, which is kept: expressions of a policy to whether a slot that belongs to its owner accepts no jobs.
+#: By identity, which is kept: expressions of a policy to whether a slot that belongs to its owner takes no job at all.
 _REFUSES: Final[dict[int, tuple[ClassAd, bool]]] = {}
 _MAX: Final = 10_000
 _CLOSED: Final = parse_expression("START =?= False").tree
 
 
 def refuses_with_owner(slot: Slot) -> bool:
-    """Whether a slot in the state Owner accepts no jobs as long as it stays there: its IS_OWNER is START =?= FALSE, and
+    """Whether a slot in the state Owner takes no job as long as it stays there: its IS_OWNER is START =?= FALSE, and
     START asks nothing of jobs. What the clock changes of that the slot's next poll finds.
     """
     policy = slot.plan.policy.expressions

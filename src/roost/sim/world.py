@@ -99,7 +99,7 @@ class Plan:
     told: bool = False
     #: Work that machines fetch; the numbers of these jobs are not numbers of `jobs`.
     fetched: tuple[Job, ...] = ()
-    #: The machine of jobs that run on the queue's machine; None where there are none.
+    #: The machine of jobs that run beside the queue; None where there are none.
     beside: MachinePlan | None = None
     #: Hooks, prologs and epilogs by the names of their knobs; any other takes a second and succeeds.
     scripts: Mapping[str, Script] = field(default_factory=dict)

@@ -107,7 +107,7 @@ def take_request(work: Work, request: ClaimRequest) -> None:
 
 
 def _unwilling(work: Work, request: ClaimRequest) -> Refusal | None:
-    """Why the slot accepts no jobs at all, or not this one; None if it does."""
+    """Why the slot takes no job at all, or not this one; None if it does."""
     state = work.state
     if state.shutdown is not None:
         return Refusal.SHUTTING_DOWN

@@ -56,7 +56,7 @@ def _clear(work: Work, cause: VacateReason, *, fast: bool, no_retirement: bool =
 
 
 def slot_broken(work: Work, event: SlotBroken) -> bool:
-    """The slot accepts no jobs until it is repaired; a claim on it ends."""
+    """The slot takes no job until it is repaired; a claim on it ends."""
     work.update(broken=event.text)
     _clear(work, VacateReason.SLOT_BROKEN, fast=False)
     return True
@@ -72,7 +72,7 @@ def slot_mended(work: Work, event: SlotMended) -> bool:
 
 
 def slot_leaves(work: Work, event: SlotLeaves) -> bool:
-    """The slot accepts no more jobs. The present one runs to its end; a claim without a job ends at once."""
+    """The slot takes no further job. The present one runs to its end; a claim without a job ends at once."""
     if work.state.leaving is event.reason:
         return False
     work.update(leaving=event.reason)

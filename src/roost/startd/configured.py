@@ -80,10 +80,7 @@ def backfill_problem(config: Config, *, as_root: bool) -> str:
     """Why the backfill client that is wanted cannot be run; "" if it can. `as_root`: root runs the machine."""
     system = config.get("BACKFILL_SYSTEM") or ""
     if system.upper() != "BOINC":
-        return (
-            f"BACKFILL_SYSTEM is {system}; the only supported value is BOINC, which runs any program that "
-            "BOINC_Executable names"
-        )
+        return f"BACKFILL_SYSTEM is {system}: only BOINC is known, which runs any program that BOINC_Executable names"
     needed = ["BOINC_Executable", "BOINC_InitialDir", *(["BOINC_Owner"] if as_root else [])]
     missing = [name for name in needed if not config.get(name)]
     if missing:
@@ -96,7 +93,7 @@ def backfill_problem(config: Config, *, as_root: bool) -> str:
 
 
 def draining_start(config: Config) -> Expr | None:
-    """DEFAULT_DRAINING_START_EXPR; None where it is FALSE, and a machine that is drained accepts no jobs."""
+    """DEFAULT_DRAINING_START_EXPR; None where it is FALSE, and a machine that is drained takes no job."""
     text = config.get_expr("DEFAULT_DRAINING_START_EXPR")
     if text is None:
         return None

@@ -33,12 +33,14 @@ def fetched_job(printed: ClassAd, *, keyword: str, kind: SlotKind) -> FetchedJob
     if "HookKeyword" not in ad:
         ad["HookKeyword"] = keyword
     if "JobUniverse" not in ad:
-        remarks.append(f"the fetched job has no JobUniverse; vanilla ({VANILLA}) is assumed")
+        remarks.append(f"the job that was fetched says no JobUniverse; it is taken to be vanilla ({VANILLA})")
         ad["JobUniverse"] = VANILLA
     if kind is SlotKind.PARTITIONABLE:
         missing = [name for name in _WHOLE if name not in ad]
         if missing:
-            remarks.append(f"the fetched job does not have {', '.join(missing)}, which a partitionable slot requires")
+            remarks.append(
+                f"the job that was fetched does not say {', '.join(missing)}, which a partitionable slot needs"
+            )
     else:
         for name in _WHOLE:
             if name not in ad:

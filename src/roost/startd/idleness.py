@@ -57,7 +57,7 @@ def connections(config: Config) -> Connections:
 def machine_idleness(terminals_s: Iterable[float], consoles_s: Iterable[float]) -> Idleness:
     """The idle times of a machine from those of its terminals and its console devices.
 
-    A machine without any terminal has been left alone forever: that is shown as the largest 32-bit number, as an
+    A machine without any terminal has been left alone for ever: that is shown as the largest 32-bit number, as an
     owner who never came.
     """
     consoles = [max(0, int(one)) for one in consoles_s]

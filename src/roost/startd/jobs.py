@@ -119,7 +119,7 @@ def order_hard_kill(work: Work) -> None:
 
 
 def suspend_requested(work: Work, event: SuspendRequested) -> bool:
-    """The job is suspended until the command to continue. One that the policy suspended already stays so, too."""
+    """The job stands still until the command to continue. One that the policy suspended already stays so, too."""
     activation = work.state.claim.activation
     if not _is_holder(work, event.claim_id) or activation is None or activation.held_still:
         return False

@@ -278,7 +278,7 @@ def _may_checkpoint(work: Work) -> bool:
 def _warn_of_owner(work: Work) -> None:
     decision = work.inputs.decide("IsOwner")
     if decision.truth is None:
-        work.order(Warn(expression=decision.name, text="neither TRUE nor FALSE; the slot is treated as free"))
+        work.order(Warn(expression=decision.name, text="neither TRUE nor FALSE; the slot is taken as free"))
 
 
 # -- what follows from the change ------------------------------------------------------------------------

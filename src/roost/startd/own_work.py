@@ -158,7 +158,7 @@ def _rejection(work: Work, job: ClassAd) -> str:
     """Why a fetched job is rejected; "" if it is taken."""
     state = work.state
     if state.state in (State.PREEMPTING, State.DRAINED) or state.deleted:
-        return f"the slot is now {state.state}"
+        return f"the slot is {state.state} by now"
     if state.shutdown is not None:
         return "the daemon shuts down"
     if state.leaving is not None:

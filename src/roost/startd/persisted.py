@@ -86,7 +86,7 @@ def restored_machine(record: object) -> MachineRecord:
     return _content(record, _MACHINE, MachineRecord, {})
 
 
-_REMEDY: Final = "Without this record, the daemon starts afresh and its claims end when their leases expire"
+_REMEDY: Final = "Without this record the daemon begins anew, and its claims end by their leases"
 
 
 def _content(record: object, wanted: str, kind: type[T], given: Mapping[str, object]) -> T:

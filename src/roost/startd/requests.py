@@ -174,7 +174,7 @@ class Unplaceable(StrEnum):
 
     SLOT_REQUIREMENTS = "the partitionable slot's requirements do not accept the job"
     JOB_REQUIREMENTS = "the job's requirements do not accept the partitionable slot"
-    BAD_SIZE = "the job does not state its requests"
+    BAD_SIZE = "the job does not say how much it needs"
     NOT_ENOUGH = "the partitionable slot has too little left"
     NEW_SLOT_REQUIREMENTS = "the requirements of the new slot do not accept the job"
     NEW_JOB_REQUIREMENTS = "the job's requirements do not accept the new slot"

@@ -72,7 +72,7 @@ class SlotDraining:
 
     request_id: str
     schedule: DrainSchedule
-    #: START while draining; None for one that accepts no jobs.
+    #: START while draining; None for one that takes no job.
     start: Expr | None = None
     reason: str = ""
     #: When the last original job of the machine must go, epoch s.
@@ -141,7 +141,7 @@ class SlotState:
     destination: Destination | None = None
     draining: SlotDraining | None = None
     shutdown: ShutdownKind | None = None
-    #: SlotBrokenReason: why the slot accepts no jobs until an administrator has looked at it; None where it does.
+    #: SlotBrokenReason: why the slot takes no job until an administrator has looked at it; None where it does.
     broken: str | None = None
     #: SlotLeavingReason: why the slot is to vanish once its job is gone; None where it stays.
     leaving: Leaving | None = None

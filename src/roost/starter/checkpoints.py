@@ -53,7 +53,7 @@ def begin_checkpoints(work: Work) -> None:
 
 
 def checkpoint_due(work: Work) -> None:
-    """An interval is over. A job that is suspended, or has to go, is not asked."""
+    """An interval is over. A job that stands still, or has to go, is not asked."""
     state, interface = work.state, interface_of(work.state)
     work.schedule(checkpoint_at=None)
     if interface is None or not state.process:
@@ -77,7 +77,7 @@ def note_saved(work: Work, event: MethodEnded) -> bool:
 
 
 def migrates_when_suspended(state: StarterState) -> bool:
-    """Whether a job that must be suspended migrates."""
+    """Whether a job that is to stand still migrates."""
     interface = interface_of(state)
     return interface is not None and "x" in interface.when and not state.terminating
 

@@ -66,7 +66,7 @@ def missed(work: Work) -> str | None:
     late_s = math.floor(work.now) - math.floor(at)
     if late_s <= window_s or (waited is not None and late_s <= window_s + LATE_S):
         return None
-    return f"The job missed its start time by {late_s} s; its DeferralWindow is {window_s:g} s"
+    return f"The job missed the time at which it was to start by {late_s} s; its DeferralWindow is {window_s:g} s"
 
 
 def note_missed(work: Work) -> None:

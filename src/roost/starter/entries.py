@@ -275,7 +275,7 @@ def _soft_signal(work: Work) -> str:
         return DEFAULT
     signal = signal_named(given)
     if signal is None:
-        work.order(Warn(about=name, text=f"{given} is not a signal; the job is sent {DEFAULT}"))
+        work.order(Warn(about=name, text=f"{given} is not a signal; the job gets {DEFAULT}"))
         return DEFAULT
     return signal
 

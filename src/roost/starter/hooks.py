@@ -30,7 +30,7 @@ class HookProgram:
     path: str
     #: As configured; only PREPARE_JOB has arguments.
     arguments: str = ""
-    #: How long it may take, s; None forever.
+    #: How long it may take, s; None for ever.
     timeout_s: float | None = None
 
 

@@ -163,7 +163,7 @@ def warn_of_values(work: Work) -> None:
     for name, decision in work.asked.items():
         if decision.truth is None and decision.value is not UNDEFINED and name not in work.state.warned:
             meaning = "TRUE" if decision.holds else "FALSE"
-            work.order(Warn(about=name, text=f"its value is {unparse_value(decision.value)}, treated as {meaning}"))
+            work.order(Warn(about=name, text=f"its value is {unparse_value(decision.value)}, taken as {meaning}"))
             work.update(warned=(*work.state.warned, name))
 
 

@@ -46,7 +46,7 @@ def method_of(context: QueueContext | None, method: Method) -> str:
     """The signal or line of a queue instance, or of a checkpointing interface; "" where it is the usual one.
 
     Where one of suspension and continuation is named, the other one is a signal as well: what a method wakes up must
-    not be kept from running by the kernel, and what is suspended by a method need not be known to it.
+    not be kept from running by the kernel, and what stands still by a method need not be known to it.
     """
     if context is None:
         return ""
@@ -106,7 +106,7 @@ def expanded_line(line: str, values: Mapping[str, str]) -> str:
 
 
 def stop_processes(work: Work) -> None:
-    """The job must be suspended: it is warned first if it wants that."""
+    """The job is to stand still: it is warned first if it wants that."""
     if work.state.terminating:
         # It is let go on so that it can end.
         return
@@ -156,7 +156,7 @@ def begin_termination(work: Work) -> None:
         return
     work.update(terminating=True)
     if state.frozen and has_last_word(state):
-        # A job that is suspended hears nothing.
+        # A job that stands still hears nothing.
         continue_processes(work)
     if not _warned(work, Method.TERMINATE):
         _terminate(work)

@@ -19,7 +19,7 @@ from roost.starter.validation import breaches
 VERSION: Final = 2
 
 _FORMAT: Final = "roost starter"
-_REMEDY: Final = "Without this record, the job is killed and returns to the queue"
+_REMEDY: Final = "Without this record the job is killed, and goes back to the queue"
 
 
 class UnreadableRecord(ValueError):

@@ -190,7 +190,7 @@ def job_ended(work: Work, event: ev.JobEnded) -> bool:
         lost = requeued(StarterVacate.STARTER_ERROR, "The end of the job was not seen")
         work.update(cause=weightier(work.state.cause, lost))
     elif event.missing:
-        failed = requeued(StarterVacate.SCRATCH_DIRECTORY, f"The job failed, and {event.missing}")
+        failed = requeued(StarterVacate.SCRATCH_DIRECTORY, f"The job ended badly, and {event.missing}")
         work.update(cause=weightier(work.state.cause, failed))
     said = application_cause(work.state)
     if said is not None:
@@ -322,8 +322,8 @@ def output_failed(work: Work, event: ev.OutputFailed) -> bool:
     if cause is None:
         work.update(cause=held(event.code, event.subcode, event.text))
     else:
-        work.update(cause=replace(cause, text=f"{cause.text}; its files could not be saved: {event.text}"))
-        work.order(Warn(about="TransferOutput", text=f"output was not saved: {event.text}"))
+        work.update(cause=replace(cause, text=f"{cause.text}; its files could not be kept: {event.text}"))
+        work.order(Warn(about="TransferOutput", text=f"output was not kept: {event.text}"))
     work.update(output=Output.FAILED)
     return work_done(work, event)
 

@@ -68,7 +68,7 @@ def queue_script(state: StarterState, point: ScriptPoint) -> str:
 
 
 def breaks_slot(status: int | None) -> bool:
-    """Whether the slot is to accept no more jobs."""
+    """Whether the slot is to take no more jobs."""
     return status not in (0, AGAIN, AT_FAULT)
 
 

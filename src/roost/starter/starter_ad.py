@@ -156,7 +156,7 @@ def exit_text(state: StarterState) -> str:
         return f"{_WORDS[state.cause.ending]}: {state.cause.text}"
     end = state.end
     if end is None or (end.code is None and end.signal is None):
-        return "ended in an unknown way"
+        return "ended, how is unknown"
     if state.limit:
         return f"killed for exceeding {limit_text(state)}"
     return f"exited with status {end.code}" if end.signal is None else f"died on signal {end.signal}"

@@ -104,7 +104,7 @@ class StarterState:
     run_s: float = 0.0
     #: The processes were stopped and not continued.
     frozen: bool = False
-    #: The startd wants the job suspended.
+    #: The startd wants the job to stand still.
     suspend_wanted: bool = False
     #: The last sample, sizes being the largest so far; None before the first.
     usage: Usage | None = None

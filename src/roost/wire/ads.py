@@ -84,7 +84,7 @@ def ad_from(data: object, where: str = "ad") -> ClassAd:
     if not isinstance(data, dict):
         raise WireError(f"{where}: an ad is a JSON object, not {_kind(data)}")
     if len(data) > AD_ATTRIBUTES_MAX:
-        raise WireError(f"{where}: {len(data)} attributes exceed AD_ATTRIBUTES_MAX = {AD_ATTRIBUTES_MAX}")
+        raise WireError(f"{where}: {len(data)} attributes are more than AD_ATTRIBUTES_MAX = {AD_ATTRIBUTES_MAX}")
     ad = ClassAd()
     for name, value in data.items():
         _put(ad, name, value, where)

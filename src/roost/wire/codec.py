@@ -20,7 +20,7 @@ MESSAGE_BYTES_MAX: Final = 8 * 1024 * 1024
 
 def _plain(value: object) -> object:
     if not isinstance(value, Struct):
-        raise TypeError(f"{type(value).__name__} cannot be represented in JSON")
+        raise TypeError(f"{type(value).__name__} has no form in JSON")
     return data_of(value)
 
 
@@ -44,7 +44,7 @@ def encode(message: Message) -> bytes:
     except (UnicodeEncodeError, TypeError, OverflowError) as error:
         raise WireError(f"{type(message).__name__}: {error}") from None
     if len(data) > MESSAGE_BYTES_MAX:
-        raise WireError(f"{type(message).__name__}: {len(data)} bytes exceed MESSAGE_BYTES_MAX")
+        raise WireError(f"{type(message).__name__}: {len(data)} bytes are more than MESSAGE_BYTES_MAX")
     return data
 
 
@@ -70,7 +70,7 @@ def _readable(value: object) -> object:
 def decode(data: bytes) -> Message:
     """The message in `data`. Raises WireError."""
     if len(data) > MESSAGE_BYTES_MAX:
-        raise WireError(f"{len(data)} bytes exceed MESSAGE_BYTES_MAX = {MESSAGE_BYTES_MAX}")
+        raise WireError(f"{len(data)} bytes are more than MESSAGE_BYTES_MAX = {MESSAGE_BYTES_MAX}")
     try:
         message = _DECODER.decode(data)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:

@@ -85,7 +85,7 @@ class EndJob(Message, frozen=True, kw_only=True):
 
 
 class SuspendJob(Message, frozen=True, kw_only=True):
-    """The job of a claim must be suspended until `ContinueJob`."""
+    """The job of a claim is to stand still until `ContinueJob`."""
 
     claim_id: str
     #: The run that is meant; "" for whichever there is.
@@ -189,7 +189,7 @@ class JobBegan(Message, frozen=True, kw_only=True):
 
 
 class JobSuspended(Message, frozen=True, kw_only=True):
-    """All processes of the job are suspended."""
+    """All processes of the job stand still."""
 
     claim_id: str
     run: str
@@ -652,7 +652,7 @@ class TasksEnded(Message, frozen=True, kw_only=True):
 
 
 class HoldTasks(Message, frozen=True, kw_only=True):
-    """The tasks of a job on these claims must be suspended or resumed; answered by `Answer`."""
+    """The tasks of a job on these claims are to stand still, or to go on; answered by `Answer`."""
 
     run: str
     claims: list[str]

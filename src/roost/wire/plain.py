@@ -42,20 +42,20 @@ def ask_bytes(what: str, args: dict[str, Any], request_id: str = "") -> bytes:
     except (TypeError, ValueError, RecursionError) as error:
         raise WireError(f"Ask: {error}") from None
     if len(data) > MESSAGE_BYTES_MAX:
-        raise WireError(f"Ask: {len(data)} bytes exceed MESSAGE_BYTES_MAX")
+        raise WireError(f"Ask: {len(data)} bytes are more than MESSAGE_BYTES_MAX")
     return data
 
 
 def answer_of(data: bytes) -> PlainAnswer:
     """The answer in `data`. Raises WireError."""
     if len(data) > MESSAGE_BYTES_MAX:
-        raise WireError(f"{len(data)} bytes exceed MESSAGE_BYTES_MAX = {MESSAGE_BYTES_MAX}")
+        raise WireError(f"{len(data)} bytes are more than MESSAGE_BYTES_MAX = {MESSAGE_BYTES_MAX}")
     try:
         message = json.loads(data)
     except (ValueError, RecursionError) as error:
         raise WireError(f"not a message: {error}") from None
     if not isinstance(message, dict) or message.get("type") != "Answer":
-        raise WireError("expected an answer, but received something else")
+        raise WireError("an answer was expected, and something else came")
     version = message.get("v", VERSION)
     if not isinstance(version, int) or version > VERSION:
         raise WireError(f"Answer: version {version} of the protocol is newer than {VERSION}")

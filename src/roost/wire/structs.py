@@ -182,9 +182,7 @@ def _struct(kind: type[Struct], strict: bool) -> _Reader:
         if not isinstance(value, dict):
             raise _Mismatch(f"{_shown(value)} is not an object")
         if strict and (unknown := value.keys() - readers.keys()):
-            raise _Mismatch(
-                f"there is no such field; the fields are {', '.join(readers) or 'none'}", f".{min(unknown)}"
-            )
+            raise _Mismatch(f"there is no such field; known are {', '.join(readers) or 'none'}", f".{min(unknown)}")
         if missing := required - value.keys():
             raise _Mismatch("this field is missing", f".{min(missing)}")
         fields = {}

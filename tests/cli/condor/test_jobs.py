@@ -55,7 +55,7 @@ def test_submit_says_how_many_jobs_went_to_which_cluster(desk: Desk) -> None:
     appended = ("-a", "Queue n in (7 8)", "-a", "arguments = $(n)")
     desk("condor_submit", *appended, text="executable = /bin/sleep\nhold = true\n")
     assert desk.af(f"{number + 3}", "-af", "Args") == ["7", "8"]
-    assert "have a queue statement" in desk("condor_submit", "a.sub", "-a", "queue 5", status=1).err
+    assert "has one too" in desk("condor_submit", "a.sub", "-a", "queue 5", status=1).err
 
 
 def test_a_description_with_two_programs_makes_a_line_for_each_cluster(desk: Desk) -> None:

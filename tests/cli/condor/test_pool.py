@@ -65,7 +65,7 @@ def test_attributes_are_edited(desk: Desk) -> None:
         "it cannot be changed after submission" in desk("condor_qedit", f"{cluster}.0", "Owner", '"me"', status=1).err
     )
     assert "no matching jobs" in desk("condor_qedit", "-constraint", "false", "A", "1", status=1).err
-    assert "the value cannot be parsed" in desk("condor_qedit", str(cluster), "A", "1 +", status=1).err
+    assert "the value cannot be read" in desk("condor_qedit", str(cluster), "A", "1 +", status=1).err
 
 
 def test_wait_ends_when_the_jobs_of_a_log_have(desk: Desk) -> None:
@@ -90,7 +90,7 @@ def test_watch_q_ends_when_a_condition_is_met_and_when_all_are_done(desk: Desk) 
     submitted = f"000 ({cluster:03}.000.000) 2026-11-22 00:08:00 Job submitted from host: <h>\n...\n"
     (desk.pool.work / "one").write_text(submitted)
     assert desk("condor_watch_q", "-files", "one", "-exit", "any,held,7", status=7).out == done.out
-    assert "these logs mention no jobs" in desk("condor_watch_q", "-files", os.devnull, status=1).err
+    assert "no job is named in these logs" in desk("condor_watch_q", "-files", os.devnull, status=1).err
     desk("condor_rm", str(cluster))
     assert "Total: 0 jobs" in desk("condor_watch_q", "-clusters", str(cluster)).out
     assert "write {all|any|none}" in desk("condor_watch_q", "-exit", "some,held", status=1).err
@@ -222,7 +222,7 @@ def test_values_of_the_configuration(desk: Desk) -> None:
     assert "the categories are" in desk("condor_config_val", "use", status=1).err.lower()
     assert desk("condor_config_val", "-schedd", "-name", "elsewhere", "SPOOL", status=1).out == ""
     assert desk("condor_config_val", "-pool", "elsewhere", "SPOOL", status=1).out == ""
-    assert "configured only by its files" in desk("condor_config_val", "-rset", "A=1", status=1).err
+    assert "configured by its files alone" in desk("condor_config_val", "-rset", "A=1", status=1).err
 
 
 def test_who_tells_of_daemons(desk: Desk) -> None:
@@ -267,7 +267,7 @@ def test_a_wrong_workflow_is_refused(desk: Desk) -> None:
 
 def test_the_daemons_are_told_to_read_end_and_begin(desk: Desk) -> None:
     assert desk("condor_reconfig").out == 'Sent "Reconfig" command to local master\n'
-    assert "start and stop together" in desk("condor_off", "-schedd", status=1).err
+    assert "start and end together" in desk("condor_off", "-schedd", status=1).err
     assert "Can't find address for master elsewhere" in desk("condor_restart", "-name", "elsewhere", status=1).err
     for name, called, words in (
         ("condor_restart", "Restart", ["-fast"]),

@@ -54,7 +54,7 @@ def plain(text: str) -> str:
     text = re.sub(r"/tmp/[\w/.-]*pid-\w+-\w+", "/tmp/pid", text)
     text = re.sub(r"^error reading file: .*\n", "", text, flags=re.MULTILINE)
     text = re.sub(r"^(load_values|processors) .*\n", "", text, flags=re.MULTILINE)
-    text = re.sub(r"^qconf: not yet supported by pools: .*\n", "", text, flags=re.MULTILINE)
+    text = re.sub(r"^qconf: pools do not carry this out yet: .*\n", "", text, flags=re.MULTILINE)
     text = re.sub(r"^delete_time \d{2,}", "delete_time N", text, flags=re.MULTILINE)
     if re.fullmatch(r"(\{\n([^}]|\}.)*\}\n)+", text):
         # Roost keeps quota sets by name, Grid Engine in the order in which they came.

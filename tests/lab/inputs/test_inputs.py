@@ -93,7 +93,7 @@ def test_jobs_that_a_queue_refuses_are_named_with_the_reason(tmp_path: Path) -> 
         ("x.ads", "", "no job in it"),
         ("x.ads", "SimSubmitTime = 90000\n", r"no job is submitted within 0\.2 days"),
         ("x.swf", "; nothing but comments\n", "no job in it"),
-        ("x.swf", "1 0 1 -1" + " 1" * 14, "no job in it; it records 1 that never ran"),
+        ("x.swf", "1 0 1 -1" + " 1" * 14, "no job in it; 1 are recorded that never ran"),
         ("x.swf", "; a\n\0\1", r"x\.swf:2: it is not text"),
         ("x.swf.gz", "", "no job in it"),
         ("x.sub", "", r"<end of .*x\.sub>:1:1: error: no executable"),
@@ -116,10 +116,10 @@ def test_recorded_jobs_may_be_packed_and_what_is_left_out_is_told(tmp_path: Path
     assert [job.name for job in prepared.plan.jobs] == ["1.0", "3.0"]
     assert compare(request, request, [1], HOST).notes == prepared.notes
     assert prepared.notes == (
-        "skipped: 1 of 4 jobs, which are recorded but never ran",
-        "skipped: 1 of 3 jobs, which would be submitted after the end; --days is 0.2",
-        "too large: 1 of 2 jobs, which request up to 8 cores, but no slot has more than 1; use --cpus or a "
-        "pool file to get larger machines",
+        "left out: 1 of 4 jobs, which are recorded but never ran",
+        "left out: 1 of 3 jobs, which come after the end; --days is 0.2",
+        "too large: 1 of 2 jobs, which ask for up to 8 cores, where no slot has more than 1; larger machines are "
+        "made with --cpus or a pool file",
     )
 
 
@@ -163,7 +163,7 @@ def test_a_pool_without_slots_is_refused_and_shares_that_count_for_nothing_are_t
         plan_of(request, MemoryHost(files={"/x": "NUM_SLOTS = 0\n"}))
     text = "NUM_SLOTS_TYPE_1 = 1\nSLOT_TYPE_1 = gpus=50%\nNUM_SLOTS_TYPE_12 = 1\n"
     unknown, beyond = prepare(request, MemoryHost(files={"/x": text})).notes
-    assert "/x:2:1: SLOT_TYPE_1: the machine has no resource 'gpus', so it cannot be shared" in unknown
+    assert "/x:2:1: SLOT_TYPE_1: the machine has no resource 'gpus', so a share of it is nothing" in unknown
     assert "/x:3:1: NUM_SLOTS_TYPE_12: there is no type 12" in beyond
 
 

@@ -87,10 +87,10 @@ def test_a_queue_refuses_what_the_cell_does_not_have(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ('[jobs.a]\nqsub = "-cwd"\n', "-cwd has no meaning in the lab; remove it"),
+        ('[jobs.a]\nqsub = "-cwd"\n', "-cwd means nothing in the lab; leave it out"),
         ('[jobs.a]\nqsub = "-l"\n', "qsub: -l option must have argument"),
         ('[jobs.a]\nqsub = "-t 0"\n', "job rejected: 0 is an invalid task id"),
-        ('[jobs.a]\nqsub = "script.sh"\n', "'script.sh' is not an option; describe the job's behaviour in its table"),
+        ('[jobs.a]\nqsub = "script.sh"\n', "'script.sh' is not an option; say in the table of the job how it runs"),
         ('[jobs.a]\nqsub = "-q a"\ndescription = "queue"\n', "one of submit, description and qsub"),
         (
             '[jobs.a]\nqsub = "-hold_jid b"\n' + scenario('at = "1s", submit = "a"'),
@@ -98,10 +98,7 @@ def test_a_queue_refuses_what_the_cell_does_not_have(tmp_path: Path) -> None:
         ),
         (scenario('at = "1s", qmod = "-x all.q"'), "qmod takes one of the options -d, -e, "),
         (scenario('at = "1s", qconf = "aattr"'), "qconf begins with an option"),
-        (
-            scenario('at = "1s", user = "ann", match = true'),
-            "user names who gives the order; it is valid only with qmod or qconf",
-        ),
+        (scenario('at = "1s", user = "ann", match = true'), "user says whose order it is; it belongs to qmod or qconf"),
         (scenario('at = "1s", expect = { queues = { "a@b" = "x" } }'), "found 'x'"),
     ],
 )

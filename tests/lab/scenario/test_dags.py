@@ -65,7 +65,7 @@ def test_a_node_of_the_local_universe_runs_beside_the_queue(tmp_path: Path, job:
     text = f"[jobs.near]\nrun = '2m'\n{job}" + dag("JOB A near\n")
     scenario = read(tmp_path, text, BEGIN, '{ at = "4m", expect = { state = "Unclaimed", dags = { flow = "done" } } }')
     assert verdict(scenario).failures == ()
-    assert "on the queue's machine" in scenario.unreplayed
+    assert "beside the queue" in scenario.unreplayed
 
 
 def test_an_exit_status_that_would_start_the_run_again_is_replaced_as_in_a_pool(tmp_path: Path) -> None:
@@ -87,7 +87,7 @@ def test_a_missed_node_is_told_with_what_became_of_it(tmp_path: Path) -> None:
     assert [(miss.wanted, miss.found) for miss in verdict(read(tmp_path, text, BEGIN, expected)).failures] == [
         ("DAG flow done", "DAG flow failed"),
         ("DAG flow: exit status 0", "DAG flow: exit status 1"),
-        ("node flow.A done", "node flow.A error: job 1.0 exited with status 1"),
+        ("node flow.A done", "node flow.A error: job 1.0 ended with status 1"),
     ]
 
 
@@ -99,11 +99,7 @@ def test_a_missed_node_is_told_with_what_became_of_it(tmp_path: Path) -> None:
         (dag('JOB A work\nVARS A x="1"\n'), BEGIN, "VARS are for submit descriptions"),
         (dag("JOB A work\nPARENT A CHILD B\n"), BEGIN, "the DAG cannot be used"),
         (dag("JOB A work\nCONFIG x\n"), BEGIN, "CONFIG has no effect in the lab"),
-        (
-            dag("JOB A work\n", "scripts = { 'x.sh' = {} }\n"),
-            BEGIN,
-            "no node has the script 'x.sh'; the scripts are: none",
-        ),
+        (dag("JOB A work\n", "scripts = { 'x.sh' = {} }\n"), BEGIN, "no node has the script 'x.sh'; there are: none"),
         (dag("JOB A work\n", "file = 'x'\n"), BEGIN, "name the DAG either by file"),
         (dag("JOB A work\n"), '{ at = "1m", dag = "flaw" }', "there is no DAG 'flaw'"),
         (dag("JOB A work\n"), '{ expect = { dags = { flow = { nodes = { B = "done" } } } } }', "has no node 'B'"),

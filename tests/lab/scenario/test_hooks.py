@@ -53,7 +53,7 @@ def test_the_status_of_a_prolog_decides_about_the_job(tmp_path: Path, status: in
     ("status", "told"),
     [
         ("100", "Job a is held: The prolog says that the job is at fault (status 100)"),
-        ("[3, 99]", "Job a is idle again because its last run was ended: The prolog exited with status 3"),
+        ("[3, 99]", "Job a waits again, since its last run was ended: The prolog ended with status 3"),
     ],
 )
 def test_a_failure_tells_of_the_prolog_that_failed(tmp_path: Path, status: str, told: str) -> None:

@@ -30,10 +30,10 @@ FINDINGS_SHOWN_MAX = 200
 
 #: Commands about queue instances, and what they do.
 _OF_INSTANCES: Final = {
-    "disable": "stop queue instances from accepting new jobs",
-    "enable": "let queue instances accept jobs again",
-    "suspend": "suspend the jobs of queue instances, which then accept no new ones",
-    "resume": "resume the jobs of queue instances",
+    "disable": "let queue instances take no new jobs",
+    "enable": "let queue instances take jobs again",
+    "suspend": "suspend the jobs of queue instances, which take no new ones",
+    "resume": "let the jobs of queue instances go on",
 }
 
 
@@ -49,7 +49,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     )
     checking.add_argument("--strict", action="store_true", help="count warnings as errors")
     checking.add_argument("--json", action="store_true", help="print one JSON document")
-    text = "list the changes from the pool's cell, or OLD, to NEW; exit with status 1 if they differ"
+    text = "list what turns the pool's cell, or OLD, into NEW; exit with status 1 if they differ"
     comparing = commands.add_parser(
         "diff", help=text, description=text, usage="%(prog)s [-h] [--home DIR] [--json] [OLD] NEW"
     )
@@ -65,10 +65,10 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 def _add_pool_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     taking = commands.add_parser("import", help="import a cell, or one object of it, into the pool")
     taking.add_argument(
-        "path", metavar="PATH", help="directory, tar archive, or output of a qconf -s… command; - is standard input"
+        "path", metavar="PATH", help="directory, tar archive, or file that qconf -s… printed; - is standard input"
     )
-    taking.add_argument("--replace", action="store_true", help="replace the pool's present cell")
-    making = commands.add_parser("apply", help="change the pool's cell to match a directory")
+    taking.add_argument("--replace", action="store_true", help="replace the cell that the pool has")
+    making = commands.add_parser("apply", help="make the pool's cell the same as a directory")
     making.add_argument("path", metavar="DIR", help="directory or tar archive; - is standard input")
     making.add_argument("--plan", action="store_true", help="only show what would change")
     writing = commands.add_parser("export", help="write the pool's cell into a directory")
@@ -77,14 +77,14 @@ def _add_pool_commands(commands: argparse._SubParsersAction[argparse.ArgumentPar
     telling.add_argument(
         "-n", "--limit", type=int, default=20, metavar="N", help="at most N changes, newest first (default: 20)"
     )
-    text = "clear the error state (E) of queue instances, so that they accept jobs again"
+    text = "clear the error state (E) of queue instances: they take jobs again"
     clearing = commands.add_parser("clear", help=text, description=text)
     clearing.add_argument(
         "instances", nargs="+", metavar="INSTANCE", help="queue, queue@host or queue@@group; wildcards are allowed"
     )
-    text = "show the users' usage of the pool's cell, as its share tree counts it"
+    text = "show what users have used of the pool's cell, as its share tree counts it"
     using = commands.add_parser("usage", help=text, description=f"{text[0].upper()}{text[1:]}.")
-    text = "clear the users' usage, as qconf -clearusage does"
+    text = "forget what users have used, as qconf -clearusage does"
     forgetting = commands.add_parser("clear-usage", help=text, description=f"{text[0].upper()}{text[1:]}.")
     listing = commands.add_parser("queues", help="list the queue instances of the pool's cell, as qstat -f does")
     changing = []

@@ -90,7 +90,7 @@ def _archive(data: bytes, name: str) -> dict[str, str]:
 
 def _must_hold_objects(found: Mapping[str, str], name: str) -> None:
     if not set(found) - set(NOT_OBJECTS):
-        raise Unreadable(f"{name} contains no objects of a cell; name the directory that save_sge_config.sh wrote")
+        raise Unreadable(f"{name} holds no objects of a cell; give the directory that save_sge_config.sh wrote")
 
 
 def program(path: str) -> str | None:

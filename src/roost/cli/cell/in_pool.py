@@ -92,12 +92,12 @@ def take(args: argparse.Namespace) -> int:
     def work(pool: Pool) -> int:
         present = looked_at(pool)
         if given.whole and present.files and not args.replace:
-            hint = "`roost cell apply` changes it to match a directory, `--replace` replaces it"
+            hint = "`roost cell apply` makes it the same as a directory, `--replace` replaces it"
             raise Unreadable(f"the pool already has a cell, revision {present.revision}; {hint}")
         last_job = _last_job(given)
         left_out = sorted(set(given.files) & set(NOT_OBJECTS) - {JOB_NUMBERS})
         if left_out and not args.json:
-            print(f"skipped, not part of a cell: {', '.join(left_out)}")
+            print(f"not part of a cell, and left out: {', '.join(left_out)}")
         return _change(pool, present, wanted(given, present), args, last_job)
 
     return with_pool(args, work)
@@ -143,9 +143,9 @@ def _change(pool: Pool, present: PoolCell, cell: Cell, args: argparse.Namespace,
     elif revision != present.revision:
         print(f"the pool's cell has revision {revision}")
         if last_job:
-            print(f"new jobs are numbered above {last_job}")
+            print(f"new jobs have numbers above {last_job}")
     for each in not_carried_out(changed.cell):
-        print(f"roost cell: not yet supported by pools: {each}", file=sys.stderr)
+        print(f"roost cell: pools do not carry this out yet: {each}", file=sys.stderr)
     return 0
 
 
@@ -159,7 +159,7 @@ def export(args: argparse.Namespace) -> int:
     """Run ``export``."""
     present = with_pool(args, looked_at)
     if not present.files:
-        raise Unreadable("the pool has no cell; import one with `roost cell import`")
+        raise Unreadable("the pool has no cell; `roost cell import` gives it one")
     directory = Path(args.path)
     written = _write(directory, present.files)
     if args.json:
@@ -250,7 +250,7 @@ _STATES: Final[dict[InstanceChange, tuple[str, str]]] = {
     "enable": _by_state("enabled"),
     "suspend": _by_state("suspended"),
     "resume": _by_state("unsuspended"),
-    "clear": ("{name} accepts jobs again", "{name} is not in the error state"),
+    "clear": ("{name} takes jobs again", "{name} is not in the error state"),
 }
 
 
@@ -299,7 +299,7 @@ def queues(args: argparse.Namespace) -> int:
             print_json([data_of(row) for row in rows])
             return 0
         if not rows:
-            print("the pool has no queue instances; import a cell with `roost cell import`")
+            print("the pool has no queue instances; `roost cell import` gives it a cell")
             return 0
         width = max(_NAME_WIDTH, *(len(row.name) for row in rows))
         print(f"{'queuename':<{width}} qtype used/tot. load_avg arch          states")
@@ -347,5 +347,5 @@ def clear_usage(args: argparse.Namespace) -> int:
     if args.json:
         print_json(data_of(done))
     else:
-        print(f"the usage of {done.accounts} account{'' if done.accounts == 1 else 's'} was cleared")
+        print(f"the usage of {done.accounts} account{'' if done.accounts == 1 else 's'} is forgotten")
     return 0

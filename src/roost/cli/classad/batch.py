@@ -88,7 +88,7 @@ def _request(line: bytes) -> dict[str, Any]:
     except json.JSONDecodeError as error:
         raise RequestError(f"the line is not JSON: {error.msg} at column {error.colno}") from None
     except (RecursionError, ValueError) as error:
-        raise RequestError(f"the line cannot be decoded as JSON: {error}") from None
+        raise RequestError(f"the line is not JSON that can be read: {error}") from None
     if not isinstance(request, dict):
         raise RequestError("the line is not a JSON object")
     if "expr" not in request:

@@ -30,7 +30,7 @@ def ads_from(
     Raises ParseError, OSError, CommandError.
     """
     if not where.strip():
-        raise CommandError("the argument is empty; give a file or an ad ([] is an ad without attributes)")
+        raise CommandError("an empty text is given where a file or an ad is expected; [] is an ad without attributes")
     if where.lstrip().startswith(_INLINE):
         yield from parse_ads(clean(where), form, delimiter=delimiter, strict=strict, warn=warn)
         return
@@ -55,7 +55,7 @@ def one_ad(where: str | None, what: str) -> ClassAd | None:
         # An empty file is an ad without attributes.
         return ClassAd()
     if next(ads, None) is not None:
-        raise CommandError(f"{what}: {where} contains more than one ad; give only one")
+        raise CommandError(f"{what}: {where} holds more than one ad; give one")
     return ad
 
 

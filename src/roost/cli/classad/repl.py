@@ -25,12 +25,12 @@ EXPRESSION        its value, in the ads MY and TARGET
 Name = EXPRESSION set an attribute of MY
 :my [AD]          show MY, or take it from a file or a text such as '[ a = 1 ]'
 :target [AD]      likewise for TARGET; ':target none' removes it
-:trace on|off     show the value of each part under the expression
-:refs EXPRESSION  the attributes that it refers to
-:flatten EXPRESSION  simplified with the values that MY gives
-:load FILE        run the lines of a file as if you had typed them
+:trace on|off     draw the value of each part under the expression
+:refs EXPRESSION  the attributes it needs
+:flatten EXPRESSION  with everything computed that MY decides
+:load FILE        run the lines of a file as if they were typed
 :help             this
-:quit             quit (or press Ctrl-D)"""
+:quit             end (or the end-of-file key)"""
 
 _ASSIGNMENT: Final = re.compile(r"\s*([A-Za-z_][A-Za-z0-9_]*)\s*=(?![=?!])(.*)", re.DOTALL)
 _PROMPT: Final = "classad> "
@@ -94,7 +94,7 @@ class Repl:
         word, _, rest = text.partition(" ")
         command = self._commands.get(word.lower())
         if command is None:
-            raise CommandError(f"unknown command :{word}; :help lists the commands")
+            raise CommandError(f"there is no command :{word}; :help lists them")
         command(rest.strip())
 
     def _value_or_assignment(self, text: str) -> None:
@@ -147,7 +147,7 @@ class Repl:
         if not name:
             raise CommandError("write :load FILE")
         if self._loads >= _LOADS_MAX:
-            raise CommandError(f"loaded files are nested more than {_LOADS_MAX} deep")
+            raise CommandError(f"files load each other more than {_LOADS_MAX} deep")
         self._loads += 1
         try:
             for line in lines_of(name):

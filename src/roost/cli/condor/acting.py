@@ -49,20 +49,20 @@ _REMOVED: Final = 3
 _HELD: Final = 5
 
 OPTIONS: Final = (
-    Option("constraint", "only jobs for which EXPR is true", takes="EXPR", least=1),
+    Option("constraint", "jobs for which this is true", takes="EXPR", least=1),
     Option("all", "all jobs that you may act on", least=1),
-    Option("held", "act only on held jobs; alone, on all held jobs", least=2),
+    Option("held", "of the jobs that are named, those on hold; alone, all jobs on hold", least=2),
     Option("hold", "the same", least=4),
     *PLACE_OPTIONS,
-    Option("reason", "reason, recorded in the job's ad and its event log", takes="TEXT", least=1),
-    Option("subcode", "subcode, recorded with the hold reason", takes="N", least=1),
-    Option("forcex", "condor_rm: delete jobs that are being removed from the queue at once", least=3),
-    Option("fast", "condor_vacate_job: kill at once, without a vacate time", least=3),
-    Option("graceful", "accepted; this is always the case", least=1),
-    Option("totals", "print the number of jobs acted on instead of their ids", least=1),
-    Option("long", "print the result for each job as an ad", least=1),
-    Option("addr", "accepted, has no effect", takes="ADDRESS", least=2),
-    Option("debug", "accepted, has no effect", least=1),
+    Option("reason", "the reason, kept with the job and in its log", takes="TEXT", least=1),
+    Option("subcode", "subcode kept with the hold reason", takes="N", least=1),
+    Option("forcex", "condor_rm: drop jobs that are being removed from the queue at once", least=3),
+    Option("fast", "condor_vacate_job: kill at once, without time to end by themselves", least=3),
+    Option("graceful", "accepted: this is always so", least=1),
+    Option("totals", "print the number of jobs acted on, not their ids", least=1),
+    Option("long", "print what became of each job as an ad", least=1),
+    Option("addr", "accepted, without effect", takes="ADDRESS", least=2),
+    Option("debug", "accepted, without effect", least=1),
 )
 
 
@@ -99,9 +99,7 @@ class _Order:
         if "forcex" in self.flags and name == "condor_rm":
             self.deed = _REMOVE_X
             if self.flags & {"held", "hold"}:
-                raise UsageError(
-                    "-forcex applies to jobs that are being removed and -held to held jobs; give only one of them"
-                )
+                raise UsageError("-forcex is for jobs that are being removed, -held for jobs on hold: give one of them")
         if "fast" in self.flags and name == "condor_vacate_job":
             self.deed = _VACATE_FAST
 
@@ -152,7 +150,7 @@ def run(name: str, arguments: list[str]) -> int:
     if not order.parts:
         raise UsageError(
             f"You did not specify any jobs\nUsage: {name} [options] [constraints]\n"
-            "constraints are job ids (12.0), clusters (12), users, -constraint EXPR, or -all"
+            "constraints are ids of jobs (12.0) or clusters (12), users, -constraint EXPR, or -all"
         )
     counts: Counter[str] = Counter()
     order.place.ask(lambda pool: [counts.update(_act(order, part, pool)) for part in order.parts])

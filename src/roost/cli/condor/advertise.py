@@ -18,11 +18,11 @@ from roost.wire.requests import central
 
 OPTIONS: Final = (
     Option("pool", "the pool", takes="HOST", least=1),
-    Option("multiple", "the file contains several ads, separated by empty lines", least=1),
-    Option("tcp", "accepted; this is always the case", least=1),
-    Option("udp", "accepted, has no effect", least=1),
-    Option("with_ack", "accepted; this is always the case", least=1),
-    Option("debug", "accepted, has no effect", least=1),
+    Option("multiple", "the file has several ads, separated by empty lines", least=1),
+    Option("tcp", "accepted: this is always so", least=1),
+    Option("udp", "accepted, without effect", least=1),
+    Option("with_ack", "accepted: this is always so", least=1),
+    Option("debug", "accepted, without effect", least=1),
 )
 #: Command to the MyType of ads that have none; "" where the ad has to say it.
 _TYPES: Final = {
@@ -48,14 +48,12 @@ def run(name: str, arguments: list[str]) -> int:
         raise UsageError("Usage: condor_advertise [options] UPDATE-COMMAND [FILE]")
     command = words[0].upper()
     if command not in _TYPES and not command.startswith("INVALIDATE_"):
-        raise UsageError(
-            f"Unknown command name {words[0]}; the commands are {', '.join(_TYPES)} and INVALIDATE_ADS_GENERIC"
-        )
+        raise UsageError(f"Unknown command name {words[0]}: known are {', '.join(_TYPES)} and INVALIDATE_ADS_GENERIC")
     rows = list(rows_of_file(words[1] if len(words) == 2 else "-"))
     if not rows:
-        raise ToolError("Error: the input contains no ads")
+        raise ToolError("Error: there is no ad to send")
     if len(rows) > 1 and "multiple" not in flags:
-        raise ToolError(f"Error: the input contains {len(rows)} ads; use -multiple to send all of them")
+        raise ToolError(f"Error: the input has {len(rows)} ads: give -multiple to send all of them")
     try:
         return place.ask(lambda pool: _send(pool, command, rows), lost="Error: couldn't locate the collector")
     except Refused as refused:

@@ -29,5 +29,5 @@ def analyze(pool: Pool, choice: Choice) -> int:
         tell_job(pool, name)
         sys.stdout.write("\n")
     if len(found) > JOBS_MAX:
-        sys.stdout.write(f"Only the first {JOBS_MAX} jobs were analyzed; name the others to analyze them.\n")
+        sys.stdout.write(f"Only the first {JOBS_MAX} jobs are analyzed; name the others.\n")
     return 0

@@ -23,8 +23,8 @@ T = TypeVar("T")
 
 #: Options by which a command's pool and daemon are named.
 PLACE_OPTIONS: Final = (
-    Option("name", "query the queue with this name", takes="NAME", least=1),
-    Option("pool", "query this pool, named by its name or its central manager", takes="HOST", least=1),
+    Option("name", "the queue to ask, by its name", takes="NAME", least=1),
+    Option("pool", "the pool to ask, by its name or its central manager", takes="HOST", least=1),
 )
 
 
@@ -76,8 +76,7 @@ class Place:
         if self.pool and not is_pool(self.pool, contact):
             raise ToolError(
                 f"Error: Couldn't contact the condor_collector on {self.pool}.\n"
-                f"This command queries the pool {contact['pool']!r} in {home.path}; use ROOST_HOME to select "
-                "another pool."
+                f"This command asks the pool {contact['pool']!r} in {home.path}; another pool is chosen by ROOST_HOME."
             )
         if self.name and not is_called(self.name, str(contact["schedd"])):
             raise ToolError(f"Error: Collector has no record of schedd/submitter {self.name}")

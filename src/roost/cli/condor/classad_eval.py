@@ -17,13 +17,13 @@ from roost.cli.condor.errors import ToolError, UsageError
 from roost.cli.condor.options import Option, given
 
 OPTIONS: Final = (
-    Option("quiet", "do not print the context before the values that follow", least=1),
-    Option("file", "use the first ad of this file as the context", takes="FILE", least=1),
+    Option("quiet", "do not print the context before values, from here on", least=1),
+    Option("file", "the context is the first ad of a file", takes="FILE", least=1),
     Option("ad-file", "the same", takes="FILE", least=1),
     Option("my-file", "the same", takes="FILE", least=1),
-    Option("target-file", "use the first ad of this file as the target", takes="FILE", least=1),
+    Option("target-file", "the other side's ad is the first ad of a file", takes="FILE", least=1),
     Option("target-ad", "the same", takes="FILE", least=8),
-    Option("debug", "accepted, has no effect", least=1),
+    Option("debug", "accepted, without effect", least=1),
 )
 _ASSIGNMENT: Final = re.compile(r"\s*([A-Za-z_]\w*|'[^']+')\s*=(?![=?!])(.*)\Z", re.DOTALL)
 #: Exit statuses.

@@ -25,22 +25,22 @@ from roost.wire.requests.machine import Vacate
 
 _DAEMONS: Final = ("master", "schedd", "startd", "collector", "negotiator")
 OPTIONS: Final = (
-    Option("all", "act on all machines; in a Roost pool, only on this one", least=1),
+    Option("all", "all machines; of this pool, this one", least=1),
     Option("daemon", "this daemon", takes="NAME", least=2),
     Option("subsystem", "the same", takes="NAME", least=2),
-    Option("fast", "kill jobs at once", least=1),
-    Option("graceful", "give jobs time to end (default)", least=1),
-    Option("peaceful", "not supported: wait until jobs have ended by themselves; drain the machine first", least=2),
+    Option("fast", "jobs are killed", least=1),
+    Option("graceful", "jobs get their time to end (default)", least=1),
+    Option("peaceful", "wait until jobs have ended by themselves: not possible, drain first", least=2),
     Option("force-graceful", "the same as -graceful", least=2),
     Option("name", "the machine", takes="HOST", least=1),
-    Option("addr", "accepted, has no effect", takes="ADDRESS", least=2),
+    Option("addr", "accepted, without effect", takes="ADDRESS", least=2),
     Option("pool", "the pool", takes="HOST", least=2),
-    Option("constraint", "only machines for which EXPR is true", takes="EXPR", least=1),
+    Option("constraint", "machines for which this is true", takes="EXPR", least=1),
     *(Option(daemon, f"the {daemon}", least=len(daemon)) for daemon in _DAEMONS),
-    Option("debug", "accepted, has no effect", least=2),
+    Option("debug", "accepted, without effect", least=2),
     Option("f", "condor_master: stay in the foreground"),
-    Option("b", "condor_master: run in the background (default)"),
-    Option("t", "accepted, has no effect"),
+    Option("b", "condor_master: go to the background (default)"),
+    Option("t", "accepted, without effect"),
     Option("pidfile", "condor_master: write its process id there", takes="FILE", least=3),
 )
 #: Time between two looks at a master that starts again, s.
@@ -112,11 +112,11 @@ def _check(name: str, order: _Order) -> None:
         if not is_called(machine, host_name()):
             raise ToolError(
                 f"Can't find address for master {machine}\n"
-                "The daemons of a machine can only be started and stopped on that machine"
+                "The daemons of a machine are started and ended on that machine"
             )
     if order.daemon not in ("", "master") and name != "condor_reconfig":
         raise UsageError(
-            f"ERROR: {name} cannot act on the {order.daemon} alone: the daemons of a machine start and stop together"
+            f"ERROR: {name} cannot act upon the {order.daemon} alone: the daemons of a machine start and end together"
         )
 
 
@@ -132,8 +132,8 @@ def _reconfigure(home: Home) -> None:
 
     for role, answer in reconfigure(home).items():
         if answer is None or not answer["ok"]:
-            text = "it did not answer" if answer is None else answer["text"]
-            raise ToolError(f"ERROR: {role} keeps its previous configuration: {text}")
+            text = "it has not answered" if answer is None else answer["text"]
+            raise ToolError(f"ERROR: {role} keeps its configuration: {text}")
 
 
 def _stop(home: Home, how: str) -> None:
@@ -166,7 +166,7 @@ def _restart(home: Home, how: str) -> None:
     signal_master(home, pid, SIGNALS[how])
     while not foreground_of(home).exists():
         if not alive(pid):
-            raise CommandError(f"the master has exited and did not restart; see {home.log / 'master.log'}")
+            raise CommandError(f"the master has ended and does not start again: see {home.log / 'master.log'}")
         time.sleep(_PAUSE_S)
 
 

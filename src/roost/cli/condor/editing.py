@@ -20,13 +20,13 @@ PRIO_OPTIONS: Final = (
     *PLACE_OPTIONS,
 )
 EDIT_OPTIONS: Final = (
-    Option("constraint", "only jobs for which EXPR is true", takes="EXPR", least=1),
-    Option("owner", "only jobs of this user", takes="USER", least=1),
+    Option("constraint", "jobs for which this is true", takes="EXPR", least=1),
+    Option("owner", "jobs of this user", takes="USER", least=1),
     Option("jobids", "these jobs", takes="IDS", least=1),
-    Option("edits", "read assignments from a file; - for standard input", takes="FILE", least=2, colon="FORM"),
-    Option("forward", "accepted, has no effect", least=2),
+    Option("edits", "assignments from a file, - for standard input", takes="FILE", least=2, colon="FORM"),
+    Option("forward", "accepted, without effect", least=2),
     *PLACE_OPTIONS,
-    Option("debug", "accepted, has no effect", least=1),
+    Option("debug", "accepted, without effect", least=1),
 )
 OPTIONS_OF: Final = {"condor_prio": PRIO_OPTIONS, "condor_qedit": EDIT_OPTIONS}
 _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_.]*\Z")
@@ -50,7 +50,7 @@ def edit(pool: Pool, choice: Choice, attributes: dict[str, str]) -> queue.ActedU
         try:
             ad[name] = parse_expression(text, Syntax.OLD)
         except ParseError as error:
-            raise ToolError(f'Failed to set attribute "{name}": the value cannot be parsed\n{error}') from None
+            raise ToolError(f'Failed to set attribute "{name}": the value cannot be read\n{error}') from None
     try:
         return pool.ask(queue.Act(action="edit", attributes=ad_data(ad), **choice.asked()))
     except Refused as refused:
@@ -173,14 +173,14 @@ def _from_file(path: str) -> dict[str, str]:
 
 _WHY: Final = {
     "permission-denied": "permission denied",
-    "bad-name": "it is not a valid attribute name",
+    "bad-name": "that is not a valid attribute name",
     "immutable": "it cannot be changed after submission",
     "protected": "only queue super users may change it",
-    "not-a-number": "JobPrio must be a whole number from -2147483647 to 2147483647",
-    "not-a-text": "an accounting group must be a quoted string",
-    "too-large": "the job's ad would be too large; transfer large data as files",
+    "not-a-number": "JobPrio is a whole number from -2147483647 to 2147483647",
+    "not-a-text": "the name of a group is a text in quotes",
+    "too-large": "the job's ad would be too large: have large data transferred as files",
     "group-too-long": "the name of a group is too long",
-    "too-many-groups": "your jobs would use more accounting groups than the queue allows per user",
+    "too-many-groups": "your jobs would be in more accounting groups than a queue takes of one user",
 }
 
 

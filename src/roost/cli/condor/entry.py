@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 def main(name: str, arguments: Sequence[str]) -> int:
     """Run a command of HTCondor's; its exit status."""
     if name not in COMMANDS:
-        sys.stderr.write(f"roost has no command {name or '(none)'}; the commands are {', '.join(COMMANDS)}\n")
+        sys.stderr.write(f"roost has no command {name or '(none)'}: it knows {', '.join(COMMANDS)}\n")
         return 1
     if name == "condor_version":
         from roost.cli.condor import version

@@ -23,19 +23,19 @@ if TYPE_CHECKING:
 
 OPTIONS: Final = (
     # It stands first, since -f is -file and not -format here, as in HTCondor.
-    Option("file", "read jobs from a history file instead of the queue's history", takes="FILE", least=1),
+    Option("file", "jobs of a history file, instead of the queue's", takes="FILE", least=1),
     *OUTPUT_OPTIONS,
-    Option("constraint", "only jobs for which EXPR is true", takes="EXPR", least=1),
+    Option("constraint", "jobs for which this is true", takes="EXPR", least=1),
     Option("limit", "at most N jobs", takes="N", least=3),
     Option("match", "the same", takes="N", least=1),
-    Option("since", "stop at this job, or at the first for which EXPR is true", takes="ID|EXPR", least=1),
-    Option("completedsince", "only jobs that completed at or after this time, epoch s", takes="TIME", least=2),
-    Option("scanlimit", "examine at most N jobs", takes="N", least=3),
-    Option("forwards", "oldest first", least=3),
-    Option("backwards", "newest first (default)", least=1),
-    Option("wide", "do not truncate lines", least=1, colon="N"),
-    Option("directory", "accepted, has no effect", least=3),
-    Option("epochs", "not recorded by Roost; prints nothing", least=1, colon="D"),
+    Option("since", "stop at this job, or where this is true", takes="ID|EXPR", least=1),
+    Option("completedsince", "jobs that were done at or after this time, epoch s", takes="TIME", least=2),
+    Option("scanlimit", "look at no more than N jobs", takes="N", least=3),
+    Option("forwards", "the oldest first", least=3),
+    Option("backwards", "the last first (default)", least=1),
+    Option("wide", "lines as long as they are", least=1, colon="N"),
+    Option("directory", "accepted, without effect", least=3),
+    Option("epochs", "not kept by Roost: nothing is printed", least=1, colon="D"),
     *PLACE_OPTIONS,
 )
 _TABLE: Final = Mask((

@@ -24,7 +24,7 @@ def run(name: str, arguments: list[str]) -> int:
     if find_spec(_PACKAGE) is None:
         raise ToolError(
             f"{name}: the package {_PACKAGE} of HTCondor is not installed\n"
-            f"    hint: {sys.executable} -m pip install htcondor; when it runs, its modules are replaced by Roost's"
+            f"    hint: {sys.executable} -m pip install htcondor; its modules are replaced by Roost's when it runs"
         )
     directory = default_directory("python")
     try:

@@ -21,9 +21,9 @@ from roost.wire.requests import queue
 
 OPTIONS: Final = (
     *PLACE_OPTIONS,
-    Option("flags", "accepted, has no effect", takes="FLAGS", least=1),
-    Option("timeout", "how long the job may take to start (default: 60)", takes="SECONDS", least=1),
-    Option("debug", "accepted, has no effect", least=1),
+    Option("flags", "accepted, without effect", takes="FLAGS", least=1),
+    Option("timeout", "how long the job may take to start; 60", takes="SECONDS", least=1),
+    Option("debug", "accepted, without effect", least=1),
 )
 _IDLE: Final = 1
 _RUNNING: Final = (2, 6)
@@ -45,7 +45,7 @@ def run(name: str, arguments: list[str]) -> int:
         elif option.name == "":
             job = job_id(option.value)
             if job is None or "." not in job:
-                raise UsageError(f"ERROR: {option.value} is not a job; write it like 12.0")
+                raise UsageError(f"ERROR: {option.value} is not a job: write it as in 12.0")
             jobs.append(job)
     if len(jobs) < 2:
         raise UsageError(f"Usage: {name} NOW-JOB VACATE-JOB ...")
@@ -67,7 +67,7 @@ def _now(pool: Pool, wanted: str, running: list[str], patience_s: int) -> int:
         edit(pool, Choice(jobs=(wanted,)), {"JobPrio": str(before)})
     if not started:
         raise ToolError(f"Job {wanted} has not started within {patience_s} s: another job may have got the slots")
-    sys.stdout.write(f"Job {wanted} is running; released {', '.join(running)}\n")
+    sys.stdout.write(f"Job {wanted} runs; released {', '.join(running)}\n")
     return 0
 
 
@@ -84,11 +84,9 @@ def _check(ads: dict[str, dict[str, Any]], wanted: str, running: list[str]) -> N
         raise ToolError(f"ERROR: Job {wanted} is not idle")
     for job in running:
         if ads[job]["JobStatus"] not in _RUNNING:
-            raise ToolError(f"ERROR: Job {job} is not running")
+            raise ToolError(f"ERROR: Job {job} does not run")
         if ads[job]["User"] != ads[wanted]["User"]:
-            raise ToolError(
-                f"ERROR: Job {job} belongs to {ads[job]['User']}, but job {wanted} to {ads[wanted]['User']}"
-            )
+            raise ToolError(f"ERROR: Job {job} is of {ads[job]['User']}, job {wanted} of {ads[wanted]['User']}")
 
 
 def _has_started(pool: Pool, job: str, patience_s: int) -> bool:

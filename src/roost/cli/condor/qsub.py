@@ -21,32 +21,32 @@ from roost.cli.condor.errors import ToolError, UsageError
 from roost.cli.condor.options import Given, Option, given
 
 OPTIONS: Final = (
-    Option("a", "do not start before this time, [[[[CC]YY]MM]DD]hhmm[.SS]", takes="TIME"),
+    Option("a", "not before this time, [[[[CC]YY]MM]DD]hhmm[.SS]", takes="TIME"),
     Option("A", "accounting group", takes="GROUP"),
-    Option("b", "y: the command is a program, which is not searched for options", takes="y|n"),
+    Option("b", "y: the command is a program, in which no options are looked for", takes="y|n"),
     Option("condor-keep-files", "keep the submit description", least=3),
-    Option("cwd", "run the job in the current directory", least=3),
-    Option("d", "run the job in this directory", takes="DIR"),
+    Option("cwd", "the job works in the present directory", least=3),
+    Option("d", "the job works in this directory", takes="DIR"),
     Option("wd", "the same", takes="DIR", least=2),
     Option("e", "standard error", takes="FILE"),
     Option("f", "read options from this file", takes="FILE"),
-    Option("h", "submit the job on hold"),
+    Option("h", "put the job on hold"),
     Option("hold_jid", "start after this job, unless it ends with exit status 100", takes="JOB", least=6),
     Option("i", "standard input", takes="FILE"),
-    Option("j", "eo, oe or y: write standard error to the file of standard output", takes="WORD"),
+    Option("j", "eo, oe or y: standard error goes where standard output goes", takes="WORD"),
     Option("l", "resources, name=value, separated by commas", takes="LIST"),
-    Option("m", "when to send mail; has no effect, Roost sends no mail", takes="WORD"),
-    Option("M", "mail recipient; has no effect", takes="ADDRESS"),
+    Option("m", "when to send mail: without effect, Roost sends none", takes="WORD"),
+    Option("M", "where to: without effect", takes="ADDRESS"),
     Option("N", "name of the job", takes="NAME"),
     Option("o", "standard output", takes="FILE"),
     Option("p", "priority", takes="NUMBER"),
     Option("print", "print the submit description, and submit it", least=3),
-    Option("r", "n: the job may start only once", takes="y|n"),
-    Option("S", "shell that runs the script", takes="PROGRAM"),
-    Option("t", "run one job for each number: FIRST[-LAST[:STEP]]", takes="RANGE"),
+    Option("r", "n: the job starts once only", takes="y|n"),
+    Option("S", "the shell that reads the script", takes="PROGRAM"),
+    Option("t", "a job for each number: FIRST[-LAST[:STEP]]", takes="RANGE"),
     Option("test", "submit nothing", least=3),
-    Option("v", "environment variables of the job, NAME[=VALUE], separated by commas", takes="LIST"),
-    Option("V", "pass the current environment to the job"),
+    Option("v", "variables of the job's environment, NAME[=VALUE], separated by commas", takes="LIST"),
+    Option("V", "the job has the present environment"),
 )
 _IN_SCRIPT: Final = re.compile(r"#(?:PBS|SGE|\$)\s+(.*)")
 _SIZE: Final = re.compile(r"(\d+)\s*([kmgt]?)(b|w)?\Z", re.IGNORECASE)
@@ -90,7 +90,7 @@ class _Order:
                 except ValueError as error:
                     raise ToolError(f"condor_qsub: {path}: {line}: {error}") from None
         if any(each.name == "" for each in found):
-            raise ToolError(f"condor_qsub: {path}: an option line contains a word that is not an option")
+            raise ToolError(f"condor_qsub: {path}: a line with options has a word that is none")
         return found
 
 
@@ -102,7 +102,7 @@ def _own(arguments: list[str]) -> tuple[list[Given], list[str]]:
         options.append(option)
         at += 1 + len(option.values)
     if at == len(arguments):
-        raise UsageError("condor_qsub: no command was given")
+        raise UsageError("condor_qsub: no command is named")
     return options, arguments[at:]
 
 
@@ -233,9 +233,7 @@ def _resources(given_: list[str]) -> Iterator[str]:
             case "host":
                 requirements.append(f'TARGET.Machine == "{value.strip(chr(34))}"')
             case _:
-                raise UsageError(
-                    f"condor_qsub: -l {each}: unknown resource; use arch, file, host, mem, nodes, opsys or procs"
-                )
+                raise UsageError(f"condor_qsub: -l {each}: arch, file, host, mem, nodes, opsys and procs are known")
     if requirements:
         yield f"requirements = {' && '.join(requirements)}"
 
@@ -243,11 +241,11 @@ def _resources(given_: list[str]) -> Iterator[str]:
 def _nodes(value: str, each: str) -> Iterator[str]:
     number, *properties = value.split(":")
     if number != "1":
-        raise UsageError(f"condor_qsub: -l {each}: a job can use only one node")
+        raise UsageError(f"condor_qsub: -l {each}: a job has one node")
     for one in properties:
         name, _, count = one.partition("=")
         if name not in ("ppn", "gpus") or not count.isdecimal():
-            raise UsageError(f"condor_qsub: -l {each}: unknown property; use ppn=N or gpus=N")
+            raise UsageError(f"condor_qsub: -l {each}: ppn=N and gpus=N are known")
         yield f"request_{'cpus' if name == 'ppn' else 'gpus'} = {count}"
 
 
@@ -269,7 +267,7 @@ def _instant(text: str) -> int:
     try:
         return int(time.mktime(time.strptime(whole + (seconds or "00"), "%Y%m%d%H%M%S")))
     except ValueError:
-        raise UsageError(f"condor_qsub: -a {text} is not a valid date and time") from None
+        raise UsageError(f"condor_qsub: -a {text} is not a time that there is") from None
 
 
 def _queue(text: str | None) -> str:

@@ -142,7 +142,7 @@ def _end_of(ad: ClassAd) -> int | None:
             sys.stderr.write(f"condor_run: the job was removed: {_text(ad, 'Reason')}\n")
             return 1
         case 12:
-            sys.stderr.write(f"condor_run: the job was put on hold: {_text(ad, 'HoldReason')}\n")
+            sys.stderr.write(f"condor_run: the job is on hold: {_text(ad, 'HoldReason')}\n")
     return None
 
 
@@ -153,4 +153,4 @@ def _number(ad: ClassAd, name: str) -> int:
 
 def _text(ad: ClassAd, name: str) -> str:
     value = ad.eval(name)
-    return value if isinstance(value, str) else "no reason given"
+    return value if isinstance(value, str) else "no reason is given"

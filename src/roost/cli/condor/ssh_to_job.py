@@ -35,14 +35,14 @@ if TYPE_CHECKING:
 
 OPTIONS: Final = (
     *PLACE_OPTIONS,
-    Option("auto-retry", "wait for the job if it is not running yet", least=1),
+    Option("auto-retry", "wait for a job that does not run yet", least=1),
     Option("remove-on-interrupt", "remove the job if this command is interrupted", least=1),
-    Option("shells", "shells to try before /bin/sh, separated by commas", takes="SHELLS", least=3),
-    Option("ssh", "use scp or sftp, with its own options, to copy files", takes="COMMAND", least=3),
-    Option("keygen-options", "has no effect; no key is generated", takes="OPTIONS", least=1),
-    Option("X", "not supported: X11 forwarding"),
-    Option("x", "accepted; X11 forwarding is not supported"),
-    Option("debug", "accepted, has no effect", least=1),
+    Option("shells", "the shells to try, separated by commas, before /bin/sh", takes="SHELLS", least=3),
+    Option("ssh", "scp or sftp with its own options, to copy files", takes="COMMAND", least=3),
+    Option("keygen-options", "without effect: no key is made", takes="OPTIONS", least=1),
+    Option("X", "not possible: there is no X11 forwarding"),
+    Option("x", "accepted: there is no X11 forwarding"),
+    Option("debug", "accepted, without effect", least=1),
 )  # fmt: skip
 _USAGE: Final = "Usage: condor_ssh_to_job [options] cluster.proc [remote-command]"
 _SHOWN: Final = ("ClusterId", "ProcId", "JobStatus", "JobUniverse", "RemoteHost", "GlobalJobId", "HoldReason")
@@ -86,13 +86,13 @@ def run(name: str, arguments: list[str]) -> int:
         raise UsageError(f"You did not specify a job\n{_USAGE}")
     job = _job(rest[0])
     if "X" in flags:
-        raise ToolError("ERROR: -X is not supported: Roost does not forward X11. Set DISPLAY in the job's environment.")
+        raise ToolError("ERROR: -X is not possible: Roost does not forward X11. Set DISPLAY in the job's environment.")
     if "keygen-options" in flags:
-        sys.stderr.write("WARNING: -keygen-options has no effect: no ssh key is generated\n")
+        sys.stderr.write("WARNING: -keygen-options has no effect: no ssh key is made\n")
     if client:
         words = shlex.split(client)
         if not words or Path(words[0]).name not in ("ssh", "scp", "sftp"):
-            raise ToolError(f"ERROR: -ssh {client}: must be ssh, scp or sftp")
+            raise ToolError(f"ERROR: -ssh {client}: only ssh, scp and sftp are possible")
         if Path(words[0]).name != "ssh":
             return _copy(job, words, rest[1:])
         rest[1:1] = words[1:]
@@ -133,7 +133,7 @@ def _wanted(job: str, words: Sequence[str]) -> Wanted:
                 # There is no X11 forwarding, and no banner.
                 pass
             case word:
-                raise UsageError(f"ERROR: {word} is not supported after the job; use only -t, -T, -n, -q and -x")
+                raise UsageError(f"ERROR: {word} is not possible behind the job; -t, -T, -n, -q and -x are")
         at += 1
     return Wanted(job, tuple(words[at:]), terminal, reads=reads)
 
@@ -179,7 +179,7 @@ def _session(pool: Pool, wanted: Wanted, keeper: Keeper) -> int:
 
 
 def _gone(_: Pool) -> NoReturn:
-    raise Lost("ERROR: the session has ended because the job has left the machine")
+    raise Lost("ERROR: the session has ended: the job is gone")
 
 
 def _opened(pool: Pool, wanted: Wanted, name: str, *, terminal: bool) -> tuple[str, machine.ShellOpened]:
@@ -224,8 +224,8 @@ def _row(pool: Pool, job: str) -> dict[str, Any]:
     row: dict[str, Any] = dict(rows[0])
     if row.get("JobUniverse") in _LOCAL:
         raise ToolError(
-            f"ERROR: Job {job} runs on the machine of the queue itself (universe local or scheduler); a shell "
-            "is available only for jobs on execute machines."
+            f"ERROR: Job {job} runs on the machine of the queue itself (universe local or scheduler); only jobs on "
+            "execute machines can have a shell."
         )
     if row.get("JobStatus") == JobStatus.HELD:
         raise ToolError(f"ERROR: Job {job} is held: {row.get('HoldReason') or ''}".rstrip())

@@ -30,25 +30,25 @@ OPTIONS: Final = (
     Option("verbose", "print the ads of the jobs", least=1),
     Option("file", "the description", takes="FILE", least=2),
     Option("append", "a line before each queue statement, or what -queue takes; repeatable", takes="LINE", least=1),
-    Option("queue", "arguments of queue if the description has no queue statement", takes="ARGS..."),
-    Option("batch-name", "name of the jobs' batch", takes="NAME", least=1),
-    Option("dry-run", "write the ads to a file (- for standard output) without submitting them", takes="FILE", least=3,
+    Option("queue", "what stands behind queue, where the description has no queue statement", takes="ARGS..."),
+    Option("batch-name", "the batch that the jobs belong to", takes="NAME", least=1),
+    Option("dry-run", "write the ads to a file, - for standard output, and submit nothing", takes="FILE", least=3,
            colon="cluster=N"),
-    Option("maxjobs", "submit nothing if the description produces more than N jobs", takes="N", least=1),
+    Option("maxjobs", "submit nothing if there are more jobs", takes="N", least=1),
     Option("single-cluster", "submit nothing if there is more than one cluster", least=3),
-    Option("name", "queue to submit to", takes="NAME", least=1),
-    Option("remote", "the same, and implies -spool", takes="NAME", least=1),
-    Option("pool", "pool of that queue", takes="HOST", least=2),
+    Option("name", "the queue to submit to", takes="NAME", least=1),
+    Option("remote", "the same, as if with -spool", takes="NAME", least=1),
+    Option("pool", "the pool of that queue", takes="HOST", least=2),
     Option("spool", "copy the files of the jobs to the queue now; condor_transfer_data fetches their output", least=3),
     Option("disable", "do not check that files exist", least=2),
-    Option("unused", "do not warn about lines that have no effect", least=1),
-    Option("force", "accepted, has no effect"),
-    Option("debug", "accepted, has no effect", least=2),
-    Option("factory", "accepted; the queue always creates jobs when they are needed", least=2),
-    Option("allow-crlf-script", "accepted, has no effect", least=2),
-    Option("addr", "accepted, has no effect", takes="ADDRESS", least=2),
-    Option("stm", "accepted, has no effect", takes="METHOD", least=3),
-    Option("interactive", "open a shell on the machine that the job is matched with", least=1),
+    Option("unused", "do not warn about lines without effect", least=1),
+    Option("force", "accepted, without effect"),
+    Option("debug", "accepted, without effect", least=2),
+    Option("factory", "accepted: the queue always makes jobs when they are needed", least=2),
+    Option("allow-crlf-script", "accepted, without effect", least=2),
+    Option("addr", "accepted, without effect", takes="ADDRESS", least=2),
+    Option("stm", "accepted, without effect", takes="METHOD", least=3),
+    Option("interactive", "work in a shell on the machine that the job gets", least=1),
 )  # fmt: skip
 #: What an interactive job is, as in HTCondor: it gives up if no shell begins within its 180 s.
 INTERACTIVE: Final = (
@@ -104,7 +104,7 @@ class Order:
         if equals and name.strip().replace("_", "").replace(".", "").replace("+", "").isalnum():
             self.assignments.append(word)
         elif self.file:
-            raise ToolError(f"ERROR: more than one submit description given: {self.file} and {word}")
+            raise ToolError(f"ERROR: two descriptions are named, {self.file} and {word}")
         else:
             self.file = word
 
@@ -137,7 +137,7 @@ def run(name: str, arguments: list[str]) -> int:
     if "interactive" in order.flags and "spool" in order.flags:
         raise ToolError("\nERROR: -interactive cannot be combined with -spool or -remote")
     if "interactive" in order.flags and submission.count != 1:
-        raise ToolError(f"\nERROR: -interactive requires exactly one job; the description produces {submission.count}")
+        raise ToolError(f"\nERROR: -interactive is for one job; the description makes {submission.count}")
     return _submit(order, submission)
 
 
@@ -210,7 +210,7 @@ def _complain(order: Order, submission: Submission) -> None:
     if order.jobs_max and submission.count > order.jobs_max:
         raise ToolError(f"\nERROR: Number of submitted jobs would exceed -maxjobs ({order.jobs_max})")
     if "single-cluster" in order.flags and len(submission.clusters) > 1:
-        raise ToolError("\nERROR: the description produces more than one cluster, but -single-cluster was specified")
+        raise ToolError("\nERROR: the jobs would make more than one cluster, and -single-cluster was specified")
 
 
 def _words(code: str, message: str) -> str:

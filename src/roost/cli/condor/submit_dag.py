@@ -18,47 +18,47 @@ if TYPE_CHECKING:
     from roost.runtime.workflow.description import SubmitOptions
 
 _SUBMIT: Final = (
-    Option("no_submit", "write the submit description without submitting it", least=3),
-    Option("update_submit", "overwrite an existing submit description", least=3),
-    Option("force", "start over: replace files of earlier runs and rename rescue files", least=1),
-    Option("maxidle", "at most N idle jobs", takes="N", least=4),
+    Option("no_submit", "write the submit description, and stop there", least=3),
+    Option("update_submit", "write the submit description again where there is one", least=3),
+    Option("force", "start over: replace files of earlier runs, set rescue files aside", least=1),
+    Option("maxidle", "at most N jobs that wait for a slot", takes="N", least=4),
     Option("maxjobs", "at most N nodes with jobs in the queue", takes="N", least=4),
     Option("MaxPre", "at most N PRE scripts at once", takes="N", least=5),
     Option("MaxPost", "at most N POST scripts at once", takes="N", least=5),
     Option("MaxHold", "at most N HOLD scripts at once", takes="N", least=4),
-    Option("AlwaysRunPost", "run POST scripts even after a failed PRE script", least=2),
+    Option("AlwaysRunPost", "run POST scripts after a failed PRE, too", least=2),
     Option("DontAlwaysRunPost", "do not (default)", least=3),
     Option("UseDagDir", "run nodes in the directory of their DAG file", least=3),
-    Option("autorescue", "1: continue from the newest rescue file; 0: do not", takes="0|1", least=2),
-    Option("dorescuefrom", "continue from this rescue file; newer ones are renamed", takes="N", least=4),
+    Option("autorescue", "1: go on from the newest rescue file; 0: do not", takes="0|1", least=2),
+    Option("dorescuefrom", "go on from that rescue file; newer ones are set aside", takes="N", least=4),
     Option("dorescue", "the same as -autorescue 1", least=8),
-    Option("DoRecovery", "recover from the event log of an earlier run", least=5),
-    Option("batch-name", "name of the run's batch", takes="NAME", least=1),
-    Option("append", "line to add to the run's own submit description; may be repeated", takes="LINE", least=2),
-    Option("insert_sub_file", "file with lines to add to the run's own submit description", takes="FILE", least=8),
-    Option("config", "file with DAGMan's settings", takes="FILE", least=1),
+    Option("DoRecovery", "go on by the event log of an earlier run", least=5),
+    Option("batch-name", "the batch that the run belongs to", takes="NAME", least=1),
+    Option("append", "a line of the run's own submit description; may be repeated", takes="LINE", least=2),
+    Option("insert_sub_file", "a file with such lines", takes="FILE", least=8),
+    Option("config", "settings of the run", takes="FILE", least=1),
     Option("priority", "priority of the run's own job, added to that of its nodes", takes="N", least=2),
-    Option("import_env", "pass the whole environment to the run", least=2),
-    Option("include_env", "names of environment variables to pass", takes="NAMES", least=4),
-    Option("insert_env", "environment variables to set: NAME=VALUE;…", takes="TEXT", least=8),
-    Option("notification", "accepted; Roost sends no mail", takes="WHEN", least=3),
-    Option("suppress_notification", "accepted; Roost sends no mail", least=2),
-    Option("dont_suppress_notification", "accepted; Roost sends no mail", least=6),
-    Option("verbose", "accepted, has no effect", least=1),
-    Option("debug", "accepted, has no effect", takes="LEVEL", least=2),
-    Option("dagman", "accepted, has no effect", takes="FILE", least=3),
-    Option("outfile_dir", "accepted, has no effect", takes="DIRECTORY", least=3),
-    Option("do_recurse", "accepted; nested runs write their own descriptions", least=6),
-    Option("no_recurse", "accepted, has no effect", least=4),
-    Option("allowversionmismatch", "accepted, has no effect", least=2),
-    Option("schedd-daemon-ad-file", "accepted, has no effect", takes="FILE", least=3),
-    Option("schedd-address-file", "accepted, has no effect", takes="FILE", least=8),
-    Option("r", "not supported; only the pool of ROOST_HOME", takes="NAME"),
+    Option("import_env", "keep the whole environment", least=2),
+    Option("include_env", "names of variables to keep", takes="NAMES", least=4),
+    Option("insert_env", "variables to set: NAME=VALUE;…", takes="TEXT", least=8),
+    Option("notification", "accepted: Roost sends no mail", takes="WHEN", least=3),
+    Option("suppress_notification", "accepted: Roost sends no mail", least=2),
+    Option("dont_suppress_notification", "accepted: Roost sends no mail", least=6),
+    Option("verbose", "accepted, without effect", least=1),
+    Option("debug", "accepted, without effect", takes="LEVEL", least=2),
+    Option("dagman", "accepted, without effect", takes="FILE", least=3),
+    Option("outfile_dir", "accepted, without effect", takes="DIRECTORY", least=3),
+    Option("do_recurse", "accepted: nested runs write their own descriptions", least=6),
+    Option("no_recurse", "accepted, without effect", least=4),
+    Option("allowversionmismatch", "accepted, without effect", least=2),
+    Option("schedd-daemon-ad-file", "accepted, without effect", takes="FILE", least=3),
+    Option("schedd-address-file", "accepted, without effect", takes="FILE", least=8),
+    Option("r", "refused: only the pool of ROOST_HOME", takes="NAME"),
 )  # fmt: skip
 
 _DAGMAN: Final = (
     Option("Dag", "a DAG file; may be repeated", takes="FILE", least=3),
-    Option("Lockfile", "file that exists while the run is active", takes="FILE", least=2),
+    Option("Lockfile", "file that exists while the run lasts", takes="FILE", least=2),
     *(each for each in _SUBMIT if each.name.lower() in (
         "maxidle", "maxjobs", "maxpre", "maxpost", "maxhold", "alwaysrunpost", "usedagdir", "autorescue",
         "dorescuefrom", "dorecovery", "priority", "import_env", "force",
@@ -135,7 +135,7 @@ def _with(options: SubmitOptions, option: Given, flags: set[str]) -> SubmitOptio
             try:
                 more = {_NUMBERS[name]: int(option.value)}
             except ValueError:
-                raise ToolError(f"ERROR: {option.written} {option.value}: must be a number") from None
+                raise ToolError(f"ERROR: {option.written} {option.value}: it must be a number") from None
         case name if name in _FLAGS:
             more = {_FLAGS[name]: True}
         case name if name in _TEXTS:
@@ -151,7 +151,7 @@ def _with(options: SubmitOptions, option: Given, flags: set[str]) -> SubmitOptio
         case "insert_env":
             more = {"environment_set": option.value}
         case "r":
-            raise ToolError("ERROR: -r: this command submits only to the queue of ROOST_HOME")
+            raise ToolError("ERROR: -r: this command submits to the queue of ROOST_HOME only")
         case name:
             flags.add(name)
     return replace(options, **more)

@@ -23,7 +23,7 @@ OPTIONS: Final = (
     Option("no-stdout", "not standard output", least=4),
     Option("stdout", "standard output, too, where files are named", least=4),
     *PLACE_OPTIONS,
-    Option("debug", "accepted, has no effect", least=1),
+    Option("debug", "accepted, without effect", least=1),
 )
 _BYTES: Final = 1024
 #: Attribute to the name of the file in the scratch directory of a job whose files are moved.

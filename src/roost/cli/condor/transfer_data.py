@@ -17,10 +17,10 @@ from roost.cli.pool import Pool, Refused
 
 OPTIONS: Final = (
     Option("all", "all jobs", least=1),
-    Option("constraint", "only jobs for which EXPR is true", takes="EXPR", least=1),
+    Option("constraint", "jobs for which this is true", takes="EXPR", least=1),
     *PLACE_OPTIONS,
-    Option("addr", "accepted, has no effect", takes="ADDRESS", least=2),
-    Option("debug", "accepted, has no effect", least=1),
+    Option("addr", "accepted, without effect", takes="ADDRESS", least=2),
+    Option("debug", "accepted, without effect", least=1),
 )
 
 

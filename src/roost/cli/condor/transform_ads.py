@@ -14,20 +14,18 @@ from roost.cli.condor.printing.rows import Row
 from roost.runtime.files.bounded_text import bounded_text
 
 OPTIONS: Final = (
-    Option("rules", "file of transform rules; may be repeated", takes="FILE", least=1),
-    Option(
-        "jobtransforms", "use rules from the configuration: JOB_TRANSFORM_<NAME> for each name", takes="NAMES", least=4
-    ),
-    Option("in", "file of ads to transform; - for standard input", takes="FILE", least=1, colon="FORM"),
-    Option("out", "output file; - for standard output", takes="FILE", least=1, colon="FORM"),
-    Option("long", "write the format of -long (default)", least=1),
+    Option("rules", "the rules; may be repeated", takes="FILE", least=1),
+    Option("jobtransforms", "rules of the configuration: JOB_TRANSFORM_<NAME> for each name", takes="NAMES", least=4),
+    Option("in", "ads to change, - for standard input", takes="FILE", least=1, colon="FORM"),
+    Option("out", "where they go, - for standard output", takes="FILE", least=1, colon="FORM"),
+    Option("long", "in the form of -long (default)", least=1),
     Option("json", "as JSON", least=2),
     Option("jsonl", "one JSON object per line", least=5),
     Option("xml", "as XML", least=3),
-    Option("new", "write the new ClassAd syntax", least=3),
-    Option("verbose", "report the rules applied to each ad", least=1),
-    Option("terse", "accepted, has no effect", least=2),
-    Option("debug", "accepted, has no effect", least=1),
+    Option("new", "in the new form", least=3),
+    Option("verbose", "report what is done to each ad", least=1),
+    Option("terse", "accepted, without effect", least=2),
+    Option("debug", "accepted, without effect", least=1),
 )
 _FORMS: Final = {"long": documents.LONG, "json": documents.JSON, "jsonl": documents.JSON_LINES, "xml": documents.XML,
                  "new": documents.NEW, "nosort": documents.LONG, "auto": documents.LONG}  # fmt: skip
@@ -47,7 +45,7 @@ class _Order:
         for option in given(arguments, OPTIONS):
             self._take(option)
         if not self.rules and not self.configured:
-            raise UsageError("ERROR : no rules given: use -rules, or name rules of the configuration")
+            raise UsageError("ERROR : no rules: name a file with -rules, or rules of the configuration")
 
     def _take(self, option: Given) -> None:
         match option.name:
@@ -68,7 +66,7 @@ class _Order:
             case "":
                 name, equals, value = option.value.partition("=")
                 if not equals:
-                    raise UsageError(f"ERROR : unrecognized argument {option.value}: macros must be given as NAME=TEXT")
+                    raise UsageError(f"ERROR : unrecognized argument {option.value}: macros are given as NAME=TEXT")
                 self.macros[name.strip()] = value.strip()
 
 

@@ -20,13 +20,13 @@ if TYPE_CHECKING:
     from roost.schedd.event_log.log import LoggedEvent
 
 OPTIONS: Final = (
-    Option("wait", "maximum time to wait; 0: do not wait", takes="SECONDS", least=1),
-    Option("num", "wait until N jobs have ended", takes="N", least=1),
-    Option("status", "print what happens to the jobs", least=1),
-    Option("echo", "print the events; FORM is XML or JSON, or UTC, SUB_SECOND or ISO_DATE", least=1,
+    Option("wait", "no longer than this; 0: not at all", takes="SECONDS", least=1),
+    Option("num", "until so many jobs have ended", takes="N", least=1),
+    Option("status", "print what happens to jobs", least=1),
+    Option("echo", "print the events themselves; FORM is XML or JSON, or UTC, SUB_SECOND or ISO_DATE", least=1,
            colon="FORM"),
-    Option("allevents", "continue after the last job has ended, until the time is over or the log ends", least=1),
-    Option("debug", "accepted, has no effect", least=1),
+    Option("allevents", "go on after the last job has ended, until the time is up or the log ends", least=1),
+    Option("debug", "accepted, without effect", least=1),
 )  # fmt: skip
 _SUBMITTED: Final = 0
 #: Numbers of events that end a job.

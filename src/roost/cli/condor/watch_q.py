@@ -20,21 +20,21 @@ from roost.cli.pool import Pool
 
 OPTIONS: Final = (
     Option("clusters", "these clusters", takes="CLUSTER...", least=1),
-    Option("users", "watch jobs of these users", takes="USER...", least=1),
+    Option("users", "jobs of these users", takes="USER...", least=1),
     Option("batches", "these batches", takes="NAME...", least=2),
     Option("exit", "exit when the jobs reach a status: GROUP,STATUS[,EXIT-STATUS]", takes="CONDITION...", least=2),
-    Option("groupby", "accepted; jobs are always grouped by batch", takes="ATTR", least=2),
-    Option("files", "watch the clusters of these event logs", takes="FILE...", least=1),
-    Option("table", "accepted; it is always shown", least=2),
-    Option("no-table", "do not show the table", least=5),
-    Option("summary", "accepted; it is always shown", least=2),
-    Option("no-summary", "do not show the line of totals", least=6),
-    Option("refresh", "accepted; the table is always redrawn in place", least=1),
-    Option("no-refresh", "print each table below the previous one", least=6),
-    *(Option(f"{no}{word}", "accepted, has no effect", least=len(word) + len(no))
+    Option("groupby", "accepted: batches are the groups", takes="ATTR", least=2),
+    Option("files", "the clusters of these event logs", takes="FILE...", least=1),
+    Option("table", "accepted: it is always shown", least=2),
+    Option("no-table", "without the table", least=5),
+    Option("summary", "accepted: it is always shown", least=2),
+    Option("no-summary", "without the line of totals", least=6),
+    Option("refresh", "accepted: the table stays where it is", least=1),
+    Option("no-refresh", "print the table below the last one", least=6),
+    *(Option(f"{no}{word}", "accepted, without effect", least=len(word) + len(no))
       for word in ("progress", "row-progress", "updated-at", "color", "abbreviate") for no in ("", "no-")),
     *PLACE_OPTIONS,
-    Option("debug", "accepted, has no effect", least=1),
+    Option("debug", "accepted, without effect", least=1),
 )  # fmt: skip
 _PAUSE_S: Final = 1.0
 _FIRST_S: Final = 0.1
@@ -99,7 +99,7 @@ class _Order:
 
         found = dict.fromkeys(str(cluster) for path in paths for cluster in clusters_of_log(path))
         if not found:
-            raise ToolError(f"Error: {' '.join(paths)}: these logs mention no jobs")
+            raise ToolError(f"Error: {' '.join(paths)}: no job is named in these logs")
         self.choice = self.choice._replace(jobs=(*self.choice.jobs, *found))
 
 

@@ -20,16 +20,16 @@ from roost.wire.requests.machine import Ads
 
 OPTIONS: Final = (
     *OUTPUT_OPTIONS,
-    Option("quick", "print the state of the daemons as an ad", least=1),
-    Option("wait", "with -quick: wait until EXPR is true or the time is over", takes="EXPR", least=2, colon="SECONDS"),
-    Option("daemons", "show the daemons of this machine", least=2),
+    Option("quick", "the state of the daemons, as an ad", least=1),
+    Option("wait", "with -quick: until this is true, or the time is over", takes="EXPR", least=2, colon="SECONDS"),
+    Option("daemons", "the daemons of this machine", least=2),
     Option("dae", "the same", least=3),
-    Option("allpids", "accepted, has no effect", least=3),
-    Option("address", "accepted, has no effect", takes="ADDRESS", least=2),
-    Option("diagnostic", "accepted, has no effect", least=3),
-    Option("verbose", "accepted, has no effect", least=1),
-    Option("wide", "accepted, has no effect", least=1),
-    Option("ospids", "accepted, has no effect", least=2),
+    Option("allpids", "accepted, without effect", least=3),
+    Option("address", "accepted, without effect", takes="ADDRESS", least=2),
+    Option("diagnostic", "accepted, without effect", least=3),
+    Option("verbose", "accepted, without effect", least=1),
+    Option("wide", "accepted, without effect", least=1),
+    Option("ospids", "accepted, without effect", least=2),
 )
 #: Daemon in HTCondor's words to the role that does its work.
 _ROLES: Final = {"COLLECTOR": "central", "NEGOTIATOR": "central", "SCHEDD": "schedd", "STARTD": "node"}
@@ -51,7 +51,7 @@ def run(name: str, arguments: list[str]) -> int:
         return _quick(_state(Home.find(None)))
     if "daemons" in flags:
         return _daemons(Home.find(None))
-    rows = Place().ask(_jobs, lost="Error: no daemons of a pool were found on this machine")
+    rows = Place().ask(_jobs, lost="Error: no daemons of a pool are found on this machine")
     if output.is_own:
         output.print(rows)
     else:
@@ -63,7 +63,7 @@ def _seconds(colon: str | None) -> float:
     try:
         return float(colon or 0)
     except ValueError:
-        raise ToolError(f"Error: -wait:{colon}: must be a number of seconds") from None
+        raise ToolError(f"Error: -wait:{colon}: it must be a number of seconds") from None
 
 
 # -- daemons -----------------------------------------------------------------------------------------------------

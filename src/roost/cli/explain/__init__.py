@@ -1,2 +1,1 @@
-"""``roost explain``: why a job waits, why a slot is in its state, why an expression
-has its value."""
+"""``roost explain``: why a job waits, why a slot is in its state, why an expression has its value."""

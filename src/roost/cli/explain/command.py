@@ -1,5 +1,4 @@
-"""``roost explain expr``: why an expression has its value, by the smallest set of clauses that
-decides it.
+"""``roost explain expr``: why an expression has its value, by the smallest set of clauses that decides it.
 
 With ``--config`` the expression may be the name of a knob (``START``), macros in it are expanded, and the policy of
 the configuration is put into the machine's ad, with the file and line of each expression. What is wrong with the
@@ -55,15 +54,15 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     """Declare the command."""
     parser = subparsers.add_parser("explain", help="say why", description="Say why.")
     commands = parser.add_subparsers(dest="explain_command", metavar="COMMAND", title="commands", required=True)
-    text = "explain why an expression has its value"
+    text = "why an expression has its value"
     expr = commands.add_parser("expr", help=text, description=text[0].upper() + text[1:] + ".")
-    expr.add_argument("expression", metavar="EXPR", help="an expression, or with --config the name of a knob")
+    expr.add_argument("expression", metavar="EXPR", help="an expression; with --config also the name of a knob")
     expr.add_argument("--my", metavar="AD", help=f"the ad to evaluate in: {_AD_HELP}")
     expr.add_argument("--target", metavar="AD", help="the other ad of a match")
-    expr.add_argument("-c", "--config", action="append", metavar="PATH", help="configuration file or directory")
-    expr.add_argument("--slot", type=slot_number, metavar="N", help="look knobs up as for this slot")
-    expr.add_argument("--slot-type", type=slot_number, metavar="N", help="look knobs up as for this slot type")
-    expr.add_argument("--time", type=float, metavar="EPOCH", help="evaluate the expression as of this time")
+    expr.add_argument("-c", "--config", action="append", metavar="PATH", help="file or directory of configuration")
+    expr.add_argument("--slot", type=slot_number, metavar="N", help="slot in whose view knobs are looked up")
+    expr.add_argument("--slot-type", type=slot_number, metavar="N", help="slot type in whose view knobs are looked up")
+    expr.add_argument("--time", type=float, metavar="EPOCH", help="the time that the expression sees")
     expr.add_argument("--json", action="store_true", help="print one JSON document")
     explain_pool.add_parsers(commands)
 
@@ -73,13 +72,13 @@ def run(args: argparse.Namespace) -> int:
     if args.explain_command != "expr":
         return explain_pool.run(args)
     if args.my == "-" and args.target == "-":
-        raise CommandError("only one of --my and --target can be read from standard input")
+        raise CommandError("standard input can be only one of --my and --target")
     my, target = one_ad(args.my, "--my"), one_ad(args.target, "--target")
     args.expression = _attribute_of_command(args.expression, my)
     if args.config:
         question = _configured(args, my)
     elif "$(" in args.expression:
-        raise CommandError("the expression contains macros; name the configuration with --config")
+        raise CommandError("the expression contains macros: name the configuration with --config")
     else:
         question = _Question(expression=parse_expression(clean(args.expression)), my=my)
     explanation = explain(

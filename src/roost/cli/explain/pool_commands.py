@@ -11,19 +11,13 @@ from roost.cli.pool import Pool, add_pool_options, with_pool
 
 def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Declare ``explain job`` and ``explain slot``."""
-    job = commands.add_parser(
-        "job", help="explain why a job is waiting or held", description="Explain why a job is waiting or held."
-    )
-    job.add_argument("name", metavar="JOB", help="job, for example 12.0; or 12 for a cluster of one job")
+    job = commands.add_parser("job", help="why a job waits, or is held", description="Why a job waits, or is held.")
+    job.add_argument("name", metavar="JOB", help="the job, as in 12.0; 12 for a cluster of one job")
     slot = commands.add_parser(
-        "slot",
-        help="explain why a slot is in its state",
-        description="Explain why a slot is in its state, and what would change it.",
+        "slot", help="why a slot is in its state", description="Why a slot is in its state, and what would change it."
     )
-    slot.add_argument("name", metavar="SLOT", help="slot1@host, or slot1 for this machine")
-    slot.add_argument(
-        "--job", metavar="JOB", help="explain the slot for this job instead of the one that it is running"
-    )
+    slot.add_argument("name", metavar="SLOT", help="slot1@host, or slot1 on this machine")
+    slot.add_argument("--job", metavar="JOB", help="as for this job, and not for the one that it runs")
     for each in (job, slot):
         add_pool_options(each)
 

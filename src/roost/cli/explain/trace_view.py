@@ -62,7 +62,7 @@ def draw(trace: Trace, width: int = 100) -> str:
     """The lines of the drawing, joined by line ends."""
     lines = list(_drawn(trace.expression, trace.root, width, ""))
     if trace.truncated:
-        lines.append("(the evaluation has too many steps to show)")
+        lines.append("(the evaluation has too many steps to be drawn)")
     seen: set[tuple[str, str, str]] = set()
     queue = _definitions(trace.root, seen)
     for count, definition in enumerate(queue):

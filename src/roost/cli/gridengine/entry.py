@@ -16,7 +16,7 @@ from roost.gridengine.commands.errors import Failure
 def main(name: str, arguments: Sequence[str]) -> int:
     """Run a command of Grid Engine's; its exit status."""
     if name not in COMMANDS:
-        sys.stderr.write(f"roost has no command {name or '(none)'}; the commands are {', '.join(COMMANDS)}\n")
+        sys.stderr.write(f"roost has no command {name or '(none)'}: it knows {', '.join(COMMANDS)}\n")
         return 1
     from roost.cli.terminal import guarded
 

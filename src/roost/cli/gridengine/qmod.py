@@ -214,7 +214,7 @@ class _Work:
         if task.state.endswith("s"):
             return self._already(task, "suspend", "suspended")
         if task.status == JobStatus.SUSPENDED:
-            return _complain(f"{_called(task)} is suspended with its queue, and cannot be suspended a second time")
+            return _complain(f"{_called(task)} stands still with its queue, and cannot be suspended a second time")
         return self._done(
             self._act("suspend", task),
             f"{self._pool.user} - {'forced suspension of' if self._force else 'suspended'} {_called(task)}",

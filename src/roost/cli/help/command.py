@@ -19,11 +19,11 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     """Add ``help``."""
     parser = subparsers.add_parser(
         "help",
-        help="explain a command, knob, attribute, term or code",
+        help="explain a command, knob, attribute, word or code",
         description="Print the help of a command, or explain a topic: a knob or policy expression (START), an "
         "attribute (KeyboardIdle), a command of submit descriptions (request_memory) or of DAG files (SPLICE), a "
         "finding of a linter (RST101), the code of a message (config-without-effect), a category of logs (D_LOAD), "
-        "a term of the glossary (claim), a command of HTCondor or Grid Engine (condor_q), or one of "
+        "a word of the glossary (claim), a command of HTCondor or Grid Engine (condor_q), or one of "
         f"{', '.join(TOPICS)}. Without an argument, list the commands.",
     )
     parser.add_argument("topic", metavar="TOPIC", nargs="*", help="a command and its subcommand, or one topic")
@@ -44,7 +44,7 @@ def run(args: argparse.Namespace) -> int:
     name = " ".join(args.topic)
     found = list(_explained(name))
     if not found:
-        raise CommandError(f"there is no help on {name!r}\n    hint: {_meant(name, commands)}")
+        raise CommandError(f"there is no help about {name!r}\n    hint: {_meant(name, commands)}")
     say("\n\n".join(found))
     return Exit.OK
 

@@ -38,7 +38,7 @@ GROUPS: Final = (
             "vacate": "evict running jobs from their machines and return them to the queue",
             "edit": "change attributes of jobs",
             "history": "list jobs that have left the queue",
-            "dag": "run workflows: jobs that depend on one another",
+            "dag": "workflows: jobs that wait for one another",
         },
     ),
     Group(
@@ -55,15 +55,15 @@ GROUPS: Final = (
         "roost up --detach",
         {
             "up": "start a pool on this machine",
-            "down": "stop the pool on this machine",
+            "down": "end the pool on this machine",
             "status": "show the machines of the pool",
-            "drain": "drain a machine of its jobs",
+            "drain": "empty a machine of its jobs",
             "reopen": "reopen slots that a failed prolog or epilog has closed",
-            "reconfig": "reread the configuration",
+            "reconfig": "read the configuration again",
             "userprio": "show or change users' priorities",
             "advertise": "publish ads in the pool",
             "web": "print an address that opens the pool's web pages",
-            "token": "create, list and revoke tokens for the HTTP API",
+            "token": "make, list and revoke tokens for the HTTP API",
         },
     ),
     Group(
@@ -82,7 +82,7 @@ GROUPS: Final = (
         "Help yourself",
         "roost help MAX_JOBS_RUNNING",
         {
-            "help": "explain a command, knob, attribute, term or code",
+            "help": "explain a command, knob, attribute, word or code",
             "completion": "print a script that completes commands in your shell",
             "shims": "put another system's commands on the PATH",
         },
@@ -98,10 +98,9 @@ def overview(parser: argparse.ArgumentParser) -> str:
         lines += [f"  {name:<12}{about}" for name, about in group.commands.items()]
     lines += [
         "",
-        "`roost help COMMAND` or `roost COMMAND --help` describes a command's arguments, and `roost help "
-        "TOPIC` explains",
+        "`roost help COMMAND` or `roost COMMAND --help` says what a command takes, and `roost help TOPIC` explains",
     ]
-    lines += ["a knob, an attribute, a term, a message code, or one of these: " + ", ".join(_topics()) + ".", ""]
+    lines += ["a knob, an attribute, a word, a code of a message, or one of these: " + ", ".join(_topics()) + ".", ""]
     return "\n".join(lines)
 
 

@@ -140,7 +140,7 @@ class Report:
 
         counts = self._counts
         text = f"{_many(counts['scenarios'], 'scenario')}, {_many(counts['expectations'], 'expectation')}: "
-        text += f"{counts['failed']} failed" if counts["failed"] else "all passed"
+        text += f"{counts['failed']} failed" if counts["failed"] else "all as expected"
         text += " in both worlds" if self._real and not counts["failed"] else ""
         text += f", {self._alone} in simulation only" if self._alone else ""
         text += f", in {shown(round(time.monotonic() - self._begun))}" if self._real else ""
@@ -160,7 +160,7 @@ def _short(name: str) -> str:
 
 def _outcome_lines(outcome: Outcome) -> Iterable[str]:
     verdict = outcome.verdict
-    alone = f" (only in simulation: {outcome.unreplayed})" if outcome.unreplayed else ""
+    alone = f" (in simulation only: {outcome.unreplayed})" if outcome.unreplayed else ""
     yield f"  {'pass' if outcome.passed else 'FAIL'}  {verdict.scenario.name}{alone}"
     shown: tuple[float, str, str] | None = None
     for failure in verdict.failures:
@@ -206,9 +206,7 @@ def _difference_lines(scenario: Scenario, each: Difference) -> Iterable[str]:
 
 def _coverage_lines(coverage: Coverage) -> Iterable[str]:
     untried = coverage.untried
-    yield (
-        f"  coverage: {len(coverage.seen) - len(untried)} of {len(coverage.seen)} clauses evaluated both true and false"
-    )
+    yield f"  coverage: {len(coverage.seen) - len(untried)} of {len(coverage.seen)} clauses were seen both ways"
     named = ""
     for each in untried:
         if each.name != named:

@@ -35,23 +35,14 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     """Declare the command."""
     text = "run scenario files against the policies that they name"
     parser = commands.add_parser("test", help=text, description=text[0].upper() + text[1:] + ".")
+    parser.add_argument("files", nargs="+", metavar="FILE", help="a scenario file (TOML), or a directory of them")
     parser.add_argument(
-        "files", nargs="+", metavar="FILE", help="scenario file (TOML), or a directory of scenario files"
-    )
-    parser.add_argument(
-        "-c",
-        "--config",
-        action="append",
-        metavar="PATH",
-        help="test this configuration instead of the one that the scenario names",
+        "-c", "--config", action="append", metavar="PATH", help="test this configuration instead of the one named"
     )
     parser.add_argument("--only", action="append", metavar="TEXT", help="only scenarios whose name contains TEXT")
-    parser.add_argument("--coverage", action="store_true", help="list the clauses that no scenario exercised")
+    parser.add_argument("--coverage", action="store_true", help="say which clauses no scenario exercised")
     parser.add_argument(
-        "--min-coverage",
-        type=float,
-        metavar="PERCENT",
-        help="fail if fewer clauses of a file evaluated both true and false",
+        "--min-coverage", type=float, metavar="PERCENT", help="fail if fewer clauses of a file were seen both ways"
     )
     parser.add_argument(
         "--real",
@@ -63,14 +54,13 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         "--processes",
         type=int,
         metavar="N",
-        help="number of scenarios to run at a time, each in its own process (default: with --real the number "
-        "of cores, otherwise 1)",
+        help="scenarios at a time, each in a process of its own (with --real as many as there are cores, otherwise 1)",
     )
     also(parser, processes, "--jobs")
     timeout = parser.add_argument(
         "--timeout",
         metavar="DURATION",
-        help="time limit for each scenario with --real or --processes, in real time (default: 10m)",
+        help="real time that a scenario of --real or --processes may take (10m)",
     )
     also(parser, timeout, "--limit")
     parser.add_argument("--no-progress", action="store_true", help="do not show the progress")
@@ -130,14 +120,14 @@ def _outcomes(args: argparse.Namespace, scenarios: list[Scenario], report: Repor
         with WorkerPool(options, size) as workers:
             yield from workers.outcomes(scenarios, report.progress)
     except NoReplay as problem:
-        raise CommandError(f"cannot start real daemons: {problem}") from None
+        raise CommandError(f"real daemons cannot be started: {problem}") from None
 
 
 def _size(args: argparse.Namespace, scenarios: int) -> int:
     if args.processes is None:
         return min(scenarios, JOBS_MAX, len(os.sched_getaffinity(0))) if args.real else 1
     if not 1 <= args.processes <= JOBS_MAX:
-        raise CommandError(f"--processes must be from 1 to {JOBS_MAX}")
+        raise CommandError(f"--processes is from 1 to {JOBS_MAX}")
     return min(scenarios, int(args.processes))
 
 
@@ -146,7 +136,7 @@ def _limit_s(args: argparse.Namespace) -> float:
 
     limit_s = LIMIT_S if args.timeout is None else seconds_of(args.timeout)
     if not limit_s:
-        raise CommandError(f"--timeout must be a duration above 0 such as 90s or 10m, not {args.timeout!r}")
+        raise CommandError(f"--timeout is a duration like 90s or 10m, and more than 0; not {args.timeout!r}")
     return limit_s
 
 
@@ -197,5 +187,5 @@ def _files(names: list[str]) -> Iterator[Path]:
             continue
         found = sorted(path.rglob("*.toml"))
         if not found:
-            raise CommandError(f"{path}: this directory contains no .toml file")
+            raise CommandError(f"{path}: there is no .toml file in this directory")
         yield from found

@@ -75,7 +75,7 @@ def _relay(pool: Pool, place: Place) -> int:
             with contextlib.suppress(CommandError):
                 pool.ask(machine.LeaveStreams(session=place.session), machine=place.machine)
             if printed.exit_code is None and printed.signal is None:
-                raise Lost(f"job {place.job} has ended, but how it ended is unknown")
+                raise Lost(f"job {place.job} has ended, and nothing saw how")
             return printed.exit_code if printed.exit_code is not None else 128 + (printed.signal or 0)
 
 
@@ -104,7 +104,7 @@ def asked(pool: Pool, place: Place, request: Request[R]) -> R:
         except CommandError as error:
             why = error
         if time.monotonic() > until:
-            raise Lost(f"lost the session of job {place.job}: {why}") from None
+            raise Lost(f"the session of job {place.job} is lost: {why}") from None
         time.sleep(_PAUSE_S)
 
 

@@ -29,7 +29,7 @@ _ENDING: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 _LEAVE_S: Final = 30.0
 _PAUSE_S: Final = 0.2
 _HOSTS: Final = ("RemoteHost", "LastRemoteHost")
-_GONE: Final = "the command that opened it is no longer running"
+_GONE: Final = "the command that works with it is gone"
 
 
 class Ended(BaseException):

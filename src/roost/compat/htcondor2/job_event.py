@@ -75,7 +75,7 @@ class JobEventLog:
 
     def __init__(self, filename: str) -> None:
         self._filename = str(filename)
-        #: Monotonic instant until which events are waited for; None forever.
+        #: Monotonic instant until which events are waited for; None for ever.
         self._until: float | None = None
         self._file: BinaryIO | None = None
         self._open(0)

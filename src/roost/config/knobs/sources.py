@@ -13,10 +13,10 @@ _path = partial(knob, type=KnobType.PATH, subsystem="ALL", reload=Reload.RESTART
 _E = Severity.ERROR
 _N = Severity.NOTE
 
-_BY_CREDENTIALS = "Daemons authenticate with the message servers: NATS_CREDENTIALS."
+_BY_CREDENTIALS = "Daemons are admitted by their credentials with the message servers: NATS_CREDENTIALS."
 _NO_LOG = "No daemon of Roost has that name. COLLECTOR_LOG, SCHEDD_LOG, STARTD_LOG and WEB_LOG are the logs of its daemons, MASTER_LOG is the master's, NEGOTIATOR_LOG, DEFRAG_LOG and STARTER_LOG those of parts of them."
-_NO_SHADOWS = "The queue does the work of shadows and logs it to SCHEDD_LOG."
-_ONE_LEVEL = "The master always logs all of its messages."
+_NO_SHADOWS = "The queue does the work of shadows, and SCHEDD_LOG has what it logs about that."
+_ONE_LEVEL = "The master logs all that it has to say."
 
 # Each row is one line, however long: it is a table.
 # fmt: off
@@ -31,12 +31,12 @@ KNOBS: tuple[Knob, ...] = (
     _k("ENABLE_PERSISTENT_CONFIG", KnobType.BOOLEAN, "False", "Whether configuration set remotely may be kept over restarts.", unread=Unread("Configuration cannot be set remotely: change the files and run roost reconfig.")),
     _k("SETTABLE_ATTRS_<LEVEL>", KnobType.LIST, None, "Names that requests of that authorization level may set remotely.", unread=Unread("Configuration cannot be set remotely.", _E)),
     _path("RELEASE_DIR", default="/usr", meaning="Directory of the installed programs."),
-    _path("BIN", default="$(RELEASE_DIR)/bin", meaning="Directory of commands for all users."),
+    _path("BIN", default="$(RELEASE_DIR)/bin", meaning="Directory of commands for everybody."),
     _path("SBIN", default="$(RELEASE_DIR)/sbin", meaning="Directory of daemons and commands for administrators."),
     _path("LIB", default="$(RELEASE_DIR)/lib", meaning="Directory of libraries."),
     _path("LIBEXEC", default="$(RELEASE_DIR)/libexec", meaning="Directory of programs that daemons run, such as the discovery of devices."),
     _path("SHARE", default="$(RELEASE_DIR)/share/roost", meaning="Directory of files that are the same on every machine."),
-    _path("LOCAL_DIR", default="$(ROOST_HOME:/var/lib/roost)", meaning="Directory for files specific to this machine: the state directory of a pool."),
+    _path("LOCAL_DIR", default="$(ROOST_HOME:/var/lib/roost)", meaning="Directory for what belongs to this machine: the state directory of a pool."),
     _path("LOG", default="$(LOCAL_DIR)/log", meaning="Directory of log files.", unread=Unread("Logs are in the directory log of the state directory; COLLECTOR_LOG, SCHEDD_LOG and STARTD_LOG put them elsewhere.")),
     _path("SPOOL", default="$(LOCAL_DIR)/spool", meaning="Directory of the job queue and of files that wait with jobs.", unread=Unread("The state directory (ROOST_HOME, or roost up --home) is where a pool keeps its files.", _N)),
     _path("LOCK", default="$(LOG)", meaning="Directory of lock files.", unread=Unread("The state directory (ROOST_HOME, or roost up --home) is where a pool keeps its files.", _N)),

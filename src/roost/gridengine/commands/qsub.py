@@ -52,7 +52,7 @@ OPTIONS: Final = (
     Option("p", "priority, -1023 to 1024; operators may give a positive one", "priority"),
     Option("pe", "parallel environment and slots, n[-[m]]|[-]m,...", "pe_name slot_range"),
     Option("q", "request queues", "wc_queue_list"),
-    Option("R", "y: keep what the job needs for it, so that smaller jobs do not pass it forever", "y[es]|n[o]"),
+    Option("R", "y: keep what the job needs for it, so that smaller jobs do not pass it for ever", "y[es]|n[o]"),
     Option("r", "n: do not start the job a second time if its machine fails", "y[es]|n[o]"),
     Option("S", "the shell that runs the job", "path_list"),
     Option("shell", "n: with -b y, execute the command without a shell", "y[es]|n[o]"),

@@ -72,7 +72,7 @@ class Suspensions:
     ) -> list[Order]:
         """What machines are to be told, once a run has said what is to suspend the task of each place.
 
-        `later` is the same as soon as what the run starts has begun: a task that is suspended, and would be suspended
+        `later` is the same as soon as what the run starts has begun: a task that stands still, and would stand still
         again then, does not go on meanwhile.
         """
         left: dict[str, _Told] = {}

@@ -61,7 +61,7 @@ class InstanceRow:
     architecture: str
     #: letters
     states: str
-    #: why it accepts no jobs, a sentence each
+    #: why it takes no jobs, a sentence each
     reasons: tuple[str, ...]
     #: slots that advance reservations have now
     reserved: int = 0

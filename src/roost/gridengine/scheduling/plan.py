@@ -67,7 +67,7 @@ class Plan:
     #: what is to suspend each task that runs, each cause with what to say of it, in the order of the snapshot; what is
     #: dispatched here counts as soon as it is among them
     suspenders: tuple[Mapping[Suspender, str], ...]
-    #: the same once what is dispatched here has started; who is suspended, and would again then, need not go on before
+    #: the same once what is dispatched here has started; who stands still, and would again then, need not go on before
     suspenders_after: tuple[Mapping[Suspender, str], ...]
     #: of running and waiting jobs, by number
     priorities: Mapping[int, Priority]

@@ -1,4 +1,4 @@
-"""States of instances: which accept no jobs, why, and which suspend others."""
+"""States of instances: which take no jobs, why, and which suspend others."""
 
 from __future__ import annotations
 
@@ -185,7 +185,7 @@ class States:
     def _of_task(
         self, grants: Sequence[Grant], states: Mapping[str, _State], letters: set[str]
     ) -> Mapping[Suspender, str]:
-        """What suspends a task: any of its instances if that is suspended, and what single tasks are suspended by."""
+        """What suspends a task: any of its instances if that stands still, and what single tasks are suspended by."""
         found = dict(self._suspending(states.get(grants[0].instance), letters))
         for grant in grants[1:]:
             for cause, text in self._suspending(states.get(grant.instance), set()):
@@ -213,7 +213,7 @@ class States:
     def _break_circles(self, snapshot: Snapshot) -> None:
         """Of instances that suspend each other in a circle, and all have jobs, let the one go on that had some first.
 
-        No run leads there, but a change of the configuration can; all of them would stand still forever.
+        No run leads there, but a change of the configuration can; all of them would stand still for ever.
         """
         above = {at: self._above(at) for at, state in enumerate(self._states) if state.suspended_by}
         circles = {at: {one for one in found if at in above.get(one, ())} for at, found in above.items()}
@@ -239,7 +239,7 @@ class States:
         return found
 
     def is_closed(self, position: int) -> bool:
-        """Whether an instance accepts no jobs in the whole run, whatever ends."""
+        """Whether an instance takes no jobs in the whole run, whatever ends."""
         return self._states[position].closed is not None
 
     def subordinate(self, position: int) -> None:
@@ -261,7 +261,7 @@ class States:
         )
 
     def why_dropped(self, position: int, overloads: Overloads, own: Account | None = None) -> Reason | None:
-        """Why an instance accepts no jobs at all now; None if it may. Instances of a host share `overloads`.
+        """Why an instance takes no jobs at all now; None if it may. Instances of a host share `overloads`.
 
         `own`: what the jobs that are asked about have of the instance, where they have a part of their own.
         """

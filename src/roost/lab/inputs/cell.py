@@ -46,7 +46,7 @@ def read_cell_directory(path: Path) -> Cell:
     except OSError as error:
         raise LabError(f"cannot read the cell {path}: {error.strerror}") from None
     if not files:
-        raise LabError(f"{path} contains no files of a cell")
+        raise LabError(f"{path} has no files of a cell")
     if len(files) > FILES_MAX:
         raise LabError(f"{path} has more than {FILES_MAX} files")
     return checked(files, f"{path}/")
@@ -110,7 +110,7 @@ def _with_objects(cell: Cell, table: Table) -> Cell:
     try:
         return checked(files)
     except LabError as error:
-        table.fail(f"a pool would reject the cell: {error}", "objects")
+        table.fail(f"a pool does not take the cell: {error}", "objects")
 
 
 def whole(file: str, text: str, before: str | None = None) -> str:

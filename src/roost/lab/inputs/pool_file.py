@@ -73,10 +73,10 @@ def read_pool(path: Path) -> tuple[Group, ...]:
     root.known(("machines",))
     groups = tuple(_group(table, path.parent) for table in root.children("machines", ""))
     if not groups:
-        root.fail("it contains no [[machines]]")
+        root.fail("there is no [[machines]] in it")
     for number, group in enumerate(groups):
         if any(group.name == other.name for other in groups[:number]):
-            root.fail(f"two groups have the name {group.name!r}; use unique names", "machines")
+            root.fail(f"two groups have the name {group.name!r}; give each its own", "machines")
     if sum(group.count or 0 for group in groups) > MACHINES_MAX:
         root.fail(f"more than {MACHINES_MAX:,} machines", "machines")
     return groups
@@ -87,11 +87,11 @@ def _group(table: Table, folder: Path) -> Group:
     owners = table.text("owners", "diurnal")
     recorded = owners not in NOT_RECORDED
     if recorded and not owners.endswith(".csv"):
-        table.fail(f'owners must be "diurnal", "nobody" or the name of a .csv file; found {owners!r}', "owners")
+        table.fail(f'owners is "diurnal", "nobody" or the name of a .csv file; found {owners!r}', "owners")
     attributes = table.child("attributes", "attributes")
     for key, value in attributes.values.items():
         if isinstance(value, dict | list):
-            attributes.fail(f"the attribute {key} must be a string, a number, true or false", key)
+            attributes.fail(f"the attribute {key} must be a text, a number, true or false", key)
     return Group(
         name=table.text("name", "m"),
         count=None if recorded and "count" not in table else table.whole("count", 1),
@@ -116,6 +116,6 @@ def _habits(table: Table) -> Habits:
             value = table.duration(key, 0.0) if field.endswith("_s") else table.number(key, 0.0)
             most = 24.0 if field.endswith("_h") else 1e9 if field.endswith("_s") else 1.0
             if value > most:
-                table.fail(f"{key} must be at most {most:g}", key)
+                table.fail(f"{key} is at most {most:g}", key)
             given[field] = value
     return Habits(**given)

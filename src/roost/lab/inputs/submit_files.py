@@ -23,7 +23,7 @@ from roost.schedd.submit import FileKind, SubmitContext, read_submission
 from roost.schedd.submit.diagnostics import SubmitCode
 
 #: What is said of a job that asks for something of a cell.
-NO_CELLS: Final = "{} requires a Grid Engine cell, but the pool has none; omit it, or name a cell"
+NO_CELLS: Final = "{} asks for something of a Grid Engine cell, and the pool has none; leave it out, or name a cell"
 
 #: The user who submits where the file does not say.
 OWNER = "user"
@@ -101,7 +101,7 @@ def clusters_of(
     if found.errors:
         raise LabError(joined(found.errors, found.dropped))
     if any(plan.max_materialize is not None or plan.max_idle is not None for plan in found.clusters):
-        raise LabError(f"{file}: the lab submits all jobs of a cluster at once; remove max_materialize and max_idle")
+        raise LabError(f"{file}: the lab submits all jobs of a cluster at once; leave out max_materialize and max_idle")
     for plan in found.clusters if not in_cell else ():
         if asked := asks_a_cell([*plan.common, *plan.varying]):
             raise LabError(f"{file}: {NO_CELLS.format(asked)}")

@@ -86,7 +86,7 @@ class Table:
         """A text."""
         value = self.values.get(key, otherwise)
         if not isinstance(value, str):
-            self.fail(f"{key} must be a quoted string; found {value!r}", key)
+            self.fail(f"{key} must be a text in quotes; found {value!r}", key)
         return value
 
     def texts(self, key: str) -> tuple[str, ...]:
@@ -124,7 +124,7 @@ class Table:
             return otherwise
         seconds = seconds_of(self.values[key])
         if seconds is None or not 0 <= seconds < 1e9:
-            self.fail(f'{key} must be a duration such as 90, "5m" or "1h30m"; found {self.values[key]!r}', key)
+            self.fail(f'{key} is a duration such as 90, "5m" or "1h30m"; found {self.values[key]!r}', key)
         return seconds
 
     def choice(self, key: str, among: Iterable[str]) -> str:
@@ -133,7 +133,7 @@ class Table:
         value = self.values[key]
         if value not in words:
             there = ", ".join(word or '""' for word in words)
-            self.fail(f"{key} must be one of {there}; found {value!r}", key)
+            self.fail(f"{key} is one of {there}; found {value!r}", key)
         return str(value)
 
     def settings(self, key: str, what: str) -> tuple[Setting, ...]:
@@ -147,7 +147,7 @@ class Table:
         if isinstance(value, bool):
             return "True" if value else "False"
         if not isinstance(value, str | int | float):
-            self.fail(f"the value of {name} must be a string as in a configuration, or a number; found {value!r}", name)
+            self.fail(f"the value of {name} must be a text as in a configuration, or a number; found {value!r}", name)
         return str(value)
 
 
@@ -157,12 +157,12 @@ def read_toml(path: Path) -> Table:
         text = path.read_text(encoding="utf-8")
         values = tomllib.loads(text)
     except UnicodeDecodeError as error:
-        raise LabError(f"{path}: it is not valid UTF-8 (byte {error.start})") from None
+        raise LabError(f"{path}: it is not text in UTF-8 (byte {error.start})") from None
     except tomllib.TOMLDecodeError as error:
         text, place = str(error), ""
         if (found := _TOML_PLACE.search(text)) is not None:
             text, place = text[: found.start()], f":{found[1]}:{found[2]}"
         raise LabError(f"{path}{place}: it is not TOML: {text}") from None
     except RecursionError:
-        raise LabError(f"{path}: it is nested too deeply") from None
+        raise LabError(f"{path}: it is nested too deep") from None
     return Table(str(path), places(text), (), values)

@@ -28,10 +28,10 @@ def read_text(path: Path) -> str:
         except (OSError, EOFError, zlib.error) as error:
             raise LabError(f"{path}: it cannot be unpacked: {error}; copy the file again") from None
     if len(data) > SIZE_MAX:
-        raise LabError(f"{path}: it is larger than {SIZE_MAX:,} bytes; use a part of it")
+        raise LabError(f"{path}: it is larger than {SIZE_MAX:,} bytes; give a part of it")
     if (place := data.find(0)) >= 0:
         line = data.count(b"\n", 0, place) + 1
-        raise LabError(f"{path}:{line}: it is not a text file (byte {place} is zero); is it the right file?")
+        raise LabError(f"{path}:{line}: it is not text (byte {place} is zero); is it the right file?")
     return data.decode("utf-8-sig", errors="replace")
 
 

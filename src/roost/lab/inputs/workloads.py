@@ -28,13 +28,13 @@ from roost.sim.inputs.workload import Job, Truth, make_job
 
 #: Attribute to what it means.
 BEHAVIOUR: Final[Mapping[str, str]] = {
-    "SimSubmitTime": "when the job is submitted, s since the beginning (default: 0)",
-    "SimRunTime": "how long it runs on a machine that it does not share, s (default: 3600)",
-    "SimCheckpoints": "whether it can save its state on a soft kill (default: false)",
-    "SimFarewell": "how long it takes to end after a soft kill, s (default: 5)",
-    "SimStubborn": "whether it ignores a soft kill (default: false)",
+    "SimSubmitTime": "when the job is submitted, s since the beginning (0)",
+    "SimRunTime": "how long it runs on a machine of its own, s (3600)",
+    "SimCheckpoints": "whether it can save its work when it is asked to leave (false)",
+    "SimFarewell": "how long it takes to leave when it is asked to, s (5)",
+    "SimStubborn": "whether it ignores the request to end (false)",
     "SimMemory": "its size over time of running: {{0, 1000}, {600, 2000}}, s and KiB (its ImageSize)",
-    "SimExitCode": "its exit status (default: 0)",
+    "SimExitCode": "with which it ends (0)",
 }
 #: Grid Engine's accounting file; one whose name begins with `accounting` is one, too.
 ACCOUNTING: Final = ".accounting"
@@ -56,11 +56,11 @@ def read_jobs(
     if suffix == ACCOUNTING or path.name.startswith("accounting"):
         found = read_accounting(read_text(path), start, file=str(path))
         if not found.jobs:
-            raise LabError(f"{path}: it contains no job that ran")
+            raise LabError(f"{path}: there is no job in it that ran")
         return found
     if suffix != ".swf" and suffix not in READERS:
         known = ", ".join((".swf", ACCOUNTING, *READERS))
-        raise LabError(f"{path}: cannot determine the kind of file from its name; the known suffixes are {known}")
+        raise LabError(f"{path}: the kind of file cannot be determined from its name; known are {known}")
     text = read_text(path)
     try:
         recorded = read_swf(text, start, file=str(path)) if suffix == ".swf" else None
@@ -77,8 +77,8 @@ def read_jobs(
         jobs = jobs_of(clusters, start, str(path), asked, together=is_submit)
         found = Recorded(jobs, 0, _warnings(text, str(path), config) if is_submit else ())
     if not found.jobs:
-        ran = f"; it records {found.never_ran:,} that never ran" if found.never_ran else ""
-        raise LabError(f"{path}: it contains no job{ran}")
+        ran = f"; {found.never_ran:,} are recorded that never ran" if found.never_ran else ""
+        raise LabError(f"{path}: there is no job in it{ran}")
     return found
 
 
@@ -149,9 +149,7 @@ def _check_names(ad: ClassAd, place: str) -> None:
     known = {name.lower() for name in BEHAVIOUR}
     for name in ad:
         if name.lower().startswith("sim") and name.lower() not in known:
-            raise LabError(
-                f"{place}: {name} is not a behaviour of a simulated job; the behaviours are {', '.join(BEHAVIOUR)}"
-            )
+            raise LabError(f"{place}: {name} is not a behaviour of a simulated job; there are {', '.join(BEHAVIOUR)}")
 
 
 def _seconds(told: Mapping[str, Any], name: str, otherwise: float, place: str) -> float:
@@ -179,10 +177,10 @@ def _memory(value: object, place: str) -> tuple[tuple[float, int], ...]:
         pair = _items(each)
         if len(pair) != 2 or any(isinstance(one, bool) or not isinstance(one, int | float) for one in pair):
             raise LabError(
-                f"{place}: SimMemory must be a list of times in s and sizes in KiB: {{{{0, 1000}}, {{600, 2000}}}}"
+                f"{place}: SimMemory is a list of times in s and sizes in KiB: {{{{0, 1000}}, {{600, 2000}}}}"
             )
         if pair[1] < 0 or (points and pair[0] <= points[-1][0]):
-            raise LabError(f"{place}: the times in SimMemory must increase and its sizes must not be negative")
+            raise LabError(f"{place}: the times of SimMemory must rise, and no size is negative")
         points.append((float(pair[0]), int(pair[1])))
     return tuple(points)
 

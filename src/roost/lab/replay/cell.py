@@ -44,7 +44,7 @@ class ReplayCell:
         put = {name: _PROGRAMS.sub(self._stood_in, text) for name, text in write_cell(self._plan.cell).items()}
         answer = await self._pool.schedd.answers.cell.change(ChangeCell(revision=0, put=put), superuser)
         if not answer.ok:
-            raise LabError(f"the queue rejected the cell: {answer.text}")
+            raise LabError(f"the queue does not take the cell: {answer.text}")
 
     def _stood_in(self, line: re.Match[str]) -> str:
         return _PATH.sub(self._program, line[0])

@@ -73,7 +73,7 @@ class DrivenLoop(asyncio.SelectorEventLoop):
         selector = _Selector()
         selector.loop = self
         super().__init__(selector)
-        # No timer is early: who waits for the rest of a time would wait forever for less than the resolution.
+        # No timer is early: who waits for the rest of a time would wait for ever for less than the resolution.
         self._clock_resolution = 0.0
 
     # -- time ----------------------------------------------------------------------------------------
@@ -140,7 +140,7 @@ class DrivenLoop(asyncio.SelectorEventLoop):
         if self.until is not None and time.monotonic() > self.until:
             self.until = None
             waited_for = self._waited_for()
-            raise Stuck(f"it waits for {waited_for}" if waited_for else "it is still busy")
+            raise Stuck(f"it waits for {waited_for}" if waited_for else "it is still working")
 
     def _waited_for(self) -> str:
         """What keeps time from going on; "" for nothing."""
@@ -158,7 +158,7 @@ class DrivenLoop(asyncio.SelectorEventLoop):
             self._waits_since = now
         elif now - self._waits_since > STUCK_S:
             self._waits_since = 0.0
-            raise Stuck(f"it has been waiting for {what} for {STUCK_S:g} s")
+            raise Stuck(f"it waits for {what}, which has not happened for {STUCK_S:g} s")
         return _LOOK_S
 
     def _fingerprint(self) -> object:

@@ -381,7 +381,7 @@ class ReplayPool:
         if number not in self.schedd.queue.book.clusters:
             # It was refused, and another cluster gets its number.
             self.ids = {name: job for name, job in self.ids.items() if name not in jobs}
-            return self.schedd.refusal or "the queue does not accept jobs now"
+            return self.schedd.refusal or "the queue takes no jobs now"
         for name, job in jobs.items():
             past = past_of(job)
             if past is not None:
@@ -478,7 +478,7 @@ class ReplayPool:
         subject = Subjects(_POOL).ask_node(node.context.name, CLIENT)
         answer: Answer = await self.buses[Role.CLIENT].ask(subject, ask := ask_of(request))
         if not answer.ok:
-            raise LabError(f"the machine refused to {ask.what.replace('-', ' ')}: {answer.text}")
+            raise LabError(f"the machine refuses to {ask.what.replace('-', ' ')}: {answer.text}")
 
     async def _restart(self, node: ReplayNode) -> None:
         """A machine is switched off and on: its jobs are lost, what was only in memory, too."""

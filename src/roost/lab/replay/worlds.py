@@ -68,7 +68,7 @@ class BothWorlds:
             # What these daemons would go on with is unknown.
             self.close()
             after = shown(round(time.monotonic() - begun))
-            problem = f"the real daemons did not reach the end of the scenario after {after}: {stuck}"
+            problem = f"the real daemons did not reach its end after {after}: {stuck}"
             return Outcome(verdict=seen.verdict, coverage=coverage, problem=problem)
         return Outcome(
             verdict=seen.verdict,

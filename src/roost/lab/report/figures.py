@@ -27,10 +27,10 @@ class Figure:
 FIGURES: Final = (
     Figure(name="jobs_started", meaning="jobs started", digits=0, compared=False),
     Figure(name="jobs_completed", meaning="jobs completed", more=True, digits=0),
-    Figure(name="goodput_h", meaning="goodput: useful time", unit="h", more=True, digits=1),
-    Figure(name="badput_h", meaning="badput: lost time", unit="h", more=False, digits=1),
+    Figure(name="goodput_h", meaning="goodput: time that counts", unit="h", more=True, digits=1),
+    Figure(name="badput_h", meaning="badput: time thrown away", unit="h", more=False, digits=1),
     Figure(name="goodput_share", meaning="goodput share", unit="%", more=True, digits=1),
-    Figure(name="open_h", meaning="unfinished runs at the end", unit="h", digits=1, compared=False),
+    Figure(name="open_h", meaning="runs open at the end", unit="h", digits=1, compared=False),
     Figure(name="utilisation", meaning="utilisation of cores", unit="%", digits=1),
     Figure(name="wait_min_mean", meaning="wait, mean", unit="min", more=False, digits=1),
     Figure(name="wait_min_median", meaning="wait, median", unit="min", more=False, digits=1),
@@ -104,4 +104,4 @@ def summary_lines(summary: Mapping[str, Any]) -> Iterator[str]:
         value = f"{number(value_of(figure, summary), figure):>12} {figure.unit}" if known else f"{'–':>12}"
         yield f"{figure.meaning:<26}{value}".rstrip()
     for cause, hours in sorted(summary["badput_h_by_cause"].items(), key=lambda item: -item[1]):
-        yield f"  lost {hours:,.1f} h, {summary['evictions_by_cause'].get(cause, 0):,} times: {cause}"
+        yield f"  thrown away {hours:,.1f} h, {summary['evictions_by_cause'].get(cause, 0):,} times: {cause}"

@@ -144,15 +144,15 @@ def _cards(summary: Mapping[str, Any]) -> Sequence[tuple[str, str]]:
 
     return (
         (f"{summary['jobs_completed']:,}", f"jobs completed of {summary['jobs_submitted']:,}"),
-        (say("goodput_h"), "goodput: useful time"),
-        (say("badput_h"), "badput: lost time"),
-        (say("goodput_share"), "of finished runs' time was useful"),
+        (say("goodput_h"), "goodput: time that counts"),
+        (say("badput_h"), "badput: time thrown away"),
+        (say("goodput_share"), "of the time that ended runs took counts"),
         (say("utilisation"), "utilisation of all cores"),
         (say("wait_min_median"), f"median wait; 95 % within {say('wait_min_95')}"),
         (say("slowdown_median"), f"median slowdown; 95 % within {say('slowdown_95')}"),
         (f"{summary['evictions_per_job']:,.2f}", f"evictions per job; {summary['evictions']:,} in all"),
         (f"{summary['suspensions']:,}", f"suspensions, {say('suspended_h')} in all"),
-        (say("owner_interference_s"), "owners shared their machines with a job"),
+        (say("owner_interference_s"), "owners shared their machine with a job"),
     )
 
 
@@ -201,7 +201,7 @@ def _waiting(timelines: Timelines) -> _Chart:
         _level(height * (1 - value / most), f"{value:,.0f}" if most >= 4 else f"{value:.1f}", height)
         for value in (0.0, most / 2, most)
     ]
-    return _Chart(height, [_Area(" ".join(corners), WAITING, "waiting jobs")], levels)
+    return _Chart(height, [_Area(" ".join(corners), WAITING, "jobs that wait")], levels)
 
 
 def _marks(timelines: Timelines, left: float) -> Iterator[_Mark]:

@@ -169,7 +169,7 @@ class Timelines:
         elif what == "dead":
             prefix = f"@{record['machine']}"
             for slot in [each for each in self._now if each.endswith(prefix)]:
-                self._go(slot, record["t"], FIRST, "the daemon crashed", "")
+                self._go(slot, record["t"], FIRST, "the daemon died", "")
         elif what in ("submit", "start", "end"):
             self._count(record)
 

@@ -106,7 +106,7 @@ def hurry(machine: Machine, now: float) -> None:
 
 def _refused(refusal: Refusal | None, action: ScheduledAction) -> None:
     if refusal is not None:
-        raise LabError(f"the machine refused to {action.order.value.replace('_', ' ')}: {refusal}")
+        raise LabError(f"the machine refuses to {action.order.value.replace('_', ' ')}: {refusal}")
 
 
 def _tell(machine: Machine, action: ScheduledAction, event: ev.Event, now: float) -> None:

@@ -26,7 +26,7 @@ def check_qmod(step: Table, key: str) -> None:
         words = line.split()
         if len(words) < 2 or words[0].removeprefix("-") not in QMOD_OPTIONS or not words[0].startswith("-"):
             known = ", ".join(f"-{option}" for option in QMOD_OPTIONS)
-            step.fail(f"qmod takes one of the options {known} and names of queues or jobs; found {line!r}", key)
+            step.fail(f"qmod takes one of the options {known}, and names of queues or jobs; found {line!r}", key)
 
 
 def check_qconf(step: Table, key: str) -> None:
@@ -37,9 +37,7 @@ def check_qconf(step: Table, key: str) -> None:
         except ValueError as error:
             step.fail(f"{line!r}: {error}", key)
         if not words or not words[0].startswith("-"):
-            step.fail(
-                f'qconf must begin with an option, for example "-aattr hostgroup hostlist node1 @x"; found {line!r}'
-            )
+            step.fail(f'qconf begins with an option, for instance "-aattr hostgroup hostlist node1 @x"; found {line!r}')
 
 
 def of_job(table: Table) -> CellJobExpectation | None:
@@ -73,8 +71,7 @@ def _of_queue(given: Table, name: str, value: Any) -> QueueExpectation:
     state = one.text("state", "") if "state" in one else None
     if state is not None and not set(state) <= _INSTANCE:
         one.fail(
-            f"the state of a queue instance consists of the letters {''.join(sorted(_INSTANCE))}; found {state!r}",
-            "state",
+            f"the state of a queue instance has the letters {''.join(sorted(_INSTANCE))}; found {state!r}", "state"
         )
     used = int(one.number("used", 0)) if "used" in one else None
     return QueueExpectation(queue=name, state=state, used=used, reasons=_texts(one, "reasons"))

@@ -57,7 +57,7 @@ class ScenarioDag:
     #: Node to its job.
     templates: Mapping[str, Template]
     scripts: Mapping[str, Script]
-    #: Some job of a node runs on the queue's machine.
+    #: Some job of a node runs beside the queue.
     runs_locally: bool = False
 
 
@@ -100,8 +100,7 @@ def _dag(table: Table, name: str, templates: Mapping[str, Template]) -> Scenario
     for program in run.scripts:
         if program not in programs:
             table.fail(
-                f"no node has the script {program!r}; the scripts are: {', '.join(sorted(programs)) or 'none'}",
-                "scripts",
+                f"no node has the script {program!r}; there are: {', '.join(sorted(programs)) or 'none'}", "scripts"
             )
     beside = False
     for node in dag.nodes.values():
@@ -115,7 +114,7 @@ def _dag(table: Table, name: str, templates: Mapping[str, Template]) -> Scenario
 
 def _template_of(table: Table, node: Node, templates: Mapping[str, Template]) -> Template:
     if node.kind is NodeKind.SUBDAG:
-        table.fail(f"node {node.name}: the lab does not run a DAG within a DAG; use SPLICE")
+        table.fail(f"node {node.name}: the lab does not run a DAG in a DAG; use SPLICE")
     if node.text is not None:
         behaves = templates.get(node.name)
         given, truth = ({}, {}) if behaves is None else (behaves.given, behaves.truth)

@@ -93,9 +93,7 @@ class Template:
         owner = str(self.given.get("Owner", OWNER))
         clusters = clusters_of(self.text, self.file, owner, arguments, append, config=config, in_cell=in_cell)
         if len(clusters) != 1 or not clusters[0]:
-            raise LabError(
-                f"{self.file}: a description must produce one cluster of jobs; this one produces {len(clusters)}"
-            )
+            raise LabError(f"{self.file}: a description makes one cluster of jobs; this one makes {len(clusters)}")
         asked = {} if self.qsub is None else self.qsub.attributes
         return [{**_attributes(ad, self.file), **asked, **self.given, **self.truth} for ad in clusters[0]]
 
@@ -150,9 +148,7 @@ def configured(scenario: Scenario, config: Config) -> Scenario:
             made = template.jobs(config=config, in_cell=scenario.cell is not None)
             names = template.names(name, len(made))
             if not scenario.described.keys() >= set(names):
-                raise LabError(
-                    f"{template.file}: the number of jobs that it produces must not depend on the configuration"
-                )
+                raise LabError(f"{template.file}: how many jobs it makes must not depend on the configuration")
             found |= zip(names, made, strict=True)
     if not found:
         return scenario
@@ -174,13 +170,13 @@ def _template(job: Table) -> Template:
     given = {key: _cell(job, key, value) for key, value in job.values.items() if key not in JOB_KEYS}
     for key in given:
         if not _NAME.fullmatch(key):
-            job.fail(f"{key!r} is not a valid attribute name; use letters, digits and underscores", key)
+            job.fail(f"{key!r} is not a name of an attribute; use letters, digits and underscores", key)
     owner = given.get("Owner", OWNER)
     if not isinstance(owner, str) or not owner:
-        job.fail(f"Owner must be the name of a user; found {owner!r}", "Owner")
+        job.fail(f"Owner is the name of a user; found {owner!r}", "Owner")
     truth = _truth(job)
     if len(named := [key for key in SOURCES if key in job]) > 1:
-        job.fail("a job must be described by exactly one of submit, description and qsub", named[1])
+        job.fail("a job is described by one of submit, description and qsub", named[1])
     if "qsub" in job:
         try:
             asked = read_qsub(job.text("qsub", ""), str(job.path[-1]))
@@ -204,7 +200,7 @@ def _attributes(ad: ClassAd, file: str) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for name in ad:
         if fold(name).startswith(_BEHAVIOUR):
-            raise LabError(f"{file}: {name} has no meaning in a scenario; describe the job's behaviour in its table")
+            raise LabError(f"{file}: {name} has no meaning in a scenario; say in the table of the job how it behaves")
         if fold(name) not in _LEFT_OUT:
             found[name] = ad[name]
     return found | {"ShouldTransferFiles": "NO"}
@@ -237,7 +233,7 @@ def _exit_codes(job: Table) -> tuple[int, ...]:
     value = job.values.get("exit_code", 0)
     codes = value if isinstance(value, list) else [value]
     if not codes or not all(type(code) is int and 0 <= code < 256 for code in codes):
-        job.fail(f"exit_code must be a number from 0 to 255, or a list of them; found {value!r}", "exit_code")
+        job.fail(f"exit_code is a number from 0 to 255, or a list of them; found {value!r}", "exit_code")
     return tuple(codes)
 
 
@@ -250,8 +246,8 @@ def _memory(job: Table) -> tuple[tuple[float, int], ...]:
         seconds = seconds_of(pair[0]) if len(pair) == 2 else None
         size = pair[1] if len(pair) == 2 else None
         if seconds is None or isinstance(size, bool) or not isinstance(size, int) or size < 0:
-            job.fail('memory must be a list of run times and sizes in KiB: [["0s", 1000], ["10m", 2000]]', "memory")
+            job.fail('memory is a list of times of running and sizes in KiB: [["0s", 1000], ["10m", 2000]]', "memory")
         if points and seconds <= points[-1][0]:
-            job.fail("the times in memory must increase", "memory")
+            job.fail("the times of memory must rise", "memory")
         points.append((seconds, size))
     return tuple(points)

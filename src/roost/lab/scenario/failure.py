@@ -94,7 +94,7 @@ class Explainer:
     def why_here(self, last: Taken | StarterTaken | None, start: float) -> str:
         """What led to where the slot is."""
         if last is None:
-            return "The slot has been in this state since the machine started."
+            return "The slot has been there since the machine started."
         text = f"{row_text(last, start).strip()} led here."
         return text if last.decision is None else f"{text}\n{self.decision(last.decision)}"
 
@@ -164,9 +164,9 @@ def _actions(scenario: Scenario) -> Iterator[tuple[float, str]]:
     for machine in scenario.machines:
         on = f" at {machine.name}" if several else ""
         for begin, end in machine.presses:
-            yield begin, f"keyboard in use for {shown(end - begin)}{on}"
+            yield begin, f"keys are pressed for {shown(end - begin)}{on}"
         for begin, end in machine.remote_presses:
-            yield begin, f"keyboard of a remote login in use for {shown(end - begin)}{on}"
+            yield begin, f"keys are pressed in a remote login for {shown(end - begin)}{on}"
         for at, load in machine.loads:
             yield at, f"load of the owner {load:g}{on}"
         for at, given in machine.attributes:

@@ -55,7 +55,7 @@ def read_scenarios(path: Path) -> list[Scenario]:
     if ("config" in root) == ("policy" in root) and ("config" in root or "cell" not in root):
         root.fail("name the policy either by config = [\"FILE\", …] or by policy = '''…'''")
     if not root.values.get("scenario"):
-        root.fail("it contains no [[scenario]]")
+        root.fail("there is no [[scenario]] in it")
     if len(list(root.children("scenario", ""))) > SCENARIOS_MAX:
         root.fail(f"at most {SCENARIOS_MAX} scenarios in one file", "scenario")
     return list(_scenarios(path, root))
@@ -70,7 +70,7 @@ def _scenarios(path: Path, root: Table) -> Iterator[Scenario]:
         table = Table(table.file, table.lines, table.path, table.values, f"scenario {name!r}")
         table.known(SCENARIO_KEYS)
         if name in seen:
-            table.fail(f"another scenario, on line {seen[name]}, has the same name", "name")
+            table.fail(f"another scenario, in line {seen[name]}, has the same name", "name")
         seen[name] = table.line("name")
         if isinstance(table.values.get("steps"), list) and len(table.values["steps"]) > STEPS_MAX:
             table.fail(f"at most {STEPS_MAX} steps", "steps")
@@ -86,7 +86,7 @@ def _scenarios(path: Path, root: Table) -> Iterator[Scenario]:
         )
         if not steps.expectations:
             table.fail(
-                'it has no expectations, so it cannot fail; add a step such as { at = "1h", expect = "Claimed/Busy" }'
+                'it expects nothing, so it cannot fail; add a step such as { at = "1h", expect = "Claimed/Busy" }'
             )
         begins = table if "begins" in table else root
         yield Scenario(
@@ -158,7 +158,7 @@ def _machines(root: Table, table: Table, cell: CellPlan | None) -> tuple[Scenari
         owner.fail(f"at most {MACHINES_MAX} machines", "machines")
     for name in given.values:
         if not _NAME.fullmatch(name):
-            given.fail(f"{name!r} is not a valid machine name; use letters, digits, hyphens and dots", name)
+            given.fail(f"{name!r} is not a name of a machine; use letters, digits, hyphens and dots", name)
         each = given.child(name, f"machine {name!r}")
         machine_idle_s = each.duration("idle", idle_s)
         found.append(
@@ -198,7 +198,7 @@ def _hardware(*tables: Table, cpus: int = 1) -> Hardware:
             if key in sizes:
                 sizes[key] = each.whole(key, 1)
             elif isinstance(value, dict | list):
-                each.fail(f"the attribute {key} must be a string, a number, true or false", key)
+                each.fail(f"the attribute {key} must be a text, a number, true or false", key)
             else:
                 attributes[key] = value
     return Hardware(cpus=sizes["cpus"], memory_mb=sizes["memory"], disk_kb=sizes["disk"], attributes=attributes)
@@ -213,4 +213,4 @@ def _begins(table: Table) -> float:
         hours, minutes = int(clock[0]), int(clock[1])
         if hours < 24 and minutes < 60:
             return float(_DAYS.index(words[0][:3]) * 86_400 + hours * 3_600 + minutes * 60)
-    return table.fail(f'begins must be a day and a time, for example "Tue 22:00"; found {text!r}', "begins")
+    return table.fail(f'begins is a day and a time, for instance "Tue 22:00"; found {text!r}', "begins")

@@ -83,7 +83,7 @@ def _point(hooks: Table, name: str) -> str:
     hint = "; use fetch for work that a hook brings" if named is not None and "FETCH" in named["point"] else ""
     points = ", ".join(f"KEYWORD_HOOK_{point}" for point in _AWAITED)
     known = f"{points}, STARTER_PROLOG or STARTER_EPILOG"
-    return hooks.fail(f"a program must be named by its knob: {known}; found {name!r}{hint}", name)
+    return hooks.fail(f"a program is named by its knob: {known}; found {name!r}{hint}", name)
 
 
 def _script(given: Table, point: str) -> Script:
@@ -91,7 +91,7 @@ def _script(given: Table, point: str) -> Script:
     value = given.values.get("status", 0)
     statuses = value if isinstance(value, list) else [value]
     if not statuses or not all(type(each) is int and 0 <= each < 256 for each in statuses):
-        given.fail(f"status must be a number from 0 to 255, or a list of them; found {value!r}", "status")
+        given.fail(f"status is a number from 0 to 255, or a list of them; found {value!r}", "status")
     if "prints" in given and point not in _PRINTING:
         given.fail(f"only the output of {' and '.join(_PRINTING)} has an effect", "prints")
     prints = ClassAd(_values(given.child("prints", given.what))) if "prints" in given else None
@@ -102,7 +102,7 @@ def _values(given: Table) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for name, value in given.values.items():
         if isinstance(value, dict):
-            given.fail(f"the value of {name} must be a string, a number, true, false or a list of them", name)
+            given.fail(f"the value of {name} must be a text, a number, true, false or a list of them", name)
         found[name] = value
         if isinstance(value, str) and value.startswith("="):
             try:

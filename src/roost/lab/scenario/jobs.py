@@ -32,7 +32,7 @@ _PLACES: Final = {JobStatus.TRANSFERRING_OUTPUT: "running"}
 _WHY: Final = {
     JobStatus.HELD: ("HoldReason", "is held"),
     JobStatus.REMOVED: ("RemoveReason", "was removed"),
-    JobStatus.IDLE: ("VacateReason", "is idle again because its last run was ended"),
+    JobStatus.IDLE: ("VacateReason", "waits again, since its last run was ended"),
 }
 _EVENT: Final = re.compile(r"^(\d{3}) \(", re.MULTILINE)
 

@@ -52,9 +52,9 @@ def read_qsub(line: str, name: str) -> QsubJob:
         given, rest = taken("qsub", shlex.split(line), OPTIONS)
         for each in given:
             if each.name not in ACTING:
-                raise LabError(f"-{each.name} has no meaning in the lab; remove it")
+                raise LabError(f"-{each.name} means nothing in the lab; leave it out")
         if rest:
-            raise LabError(f"{rest[0]!r} is not an option; describe the job's behaviour in its table")
+            raise LabError(f"{rest[0]!r} is not an option; say in the table of the job how it runs")
         asked = Asked()
         asked.take(given)
         asked.check()

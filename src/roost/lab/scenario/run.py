@@ -328,7 +328,7 @@ class _Run:
             if each.pair is not None or each.values:
                 slots = self._machine(each.machine).slots
                 there = ", ".join(str(other.plan.id).removeprefix("slot") for other in slots)
-                self._miss(each, f"slot {each.slot}", f"no such slot; the slots are: {there}")
+                self._miss(each, f"slot {each.slot}", f"no such slot; there are: {there}")
             return
         inputs = Inputs(slot.state, slot.plan.policy, now)
         self._cover(slot, now)
@@ -431,7 +431,7 @@ class _Run:
     def _refuse_other_ad(self, each: Expectation, name: str, inputs: Inputs, job: ClassAd | None) -> None:
         """A bare name is the slot's: one that only the job has would be looked up there without a word."""
         if name.isidentifier() and name not in inputs.my and job is not None and job.get(name) is not None:
-            why = f"it is an attribute of the job; write TARGET.{name}, or put the expectation under jobs"
+            why = f"it is an attribute of the job; write TARGET.{name}, or expect it of a job with jobs"
             raise LabError(f"{self.scenario.file}:{each.line}: {name} is not an attribute of the slot: {why}")
 
     def _starter_of(self, each: Expectation) -> Starter | None:

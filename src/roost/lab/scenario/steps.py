@@ -110,15 +110,15 @@ def read_steps(scenario: Table, found: Steps) -> Steps:
         step.known(STEP_KEYS)
         doing = [key for key in READERS if key in step]
         if not doing:
-            step.fail(f"the step is empty; give it one of {', '.join(READERS)}")
+            step.fail(f"the step has nothing to do; give it one of {', '.join(READERS)}")
         if "for" in step and "load" not in step:
-            step.fail("for belongs to load; in expect, put it inside the table", "for")
+            step.fail("for belongs to load; in expect it stands within the table", "for")
         if "slot" in step and not _OF_SLOTS.intersection(doing):
-            step.fail(f"slot must be a number or a name, together with one of {', '.join(sorted(_OF_SLOTS))}", "slot")
+            step.fail(f"slot is a number or a name; it belongs to one of {', '.join(sorted(_OF_SLOTS))}", "slot")
         _check_machine(found, step, doing)
         _check_cell(found, step)
         if "user" in step and not {"qmod", "qconf"}.intersection(doing):
-            step.fail("user names who gives the order; it is valid only with qmod or qconf", "user")
+            step.fail("user says whose order it is; it belongs to qmod or qconf", "user")
         for key in doing:
             READERS[key](found, step, key, at_s)
     return found
@@ -130,9 +130,9 @@ def _check_machine(found: Steps, step: Table, doing: list[str]) -> None:
     about = [key for key in doing if key in _OF_MACHINES]
     if "on" in step:
         if step.text("on", "") not in found.machines:
-            step.fail(f"on must be one of the machines {names}; found {step.values['on']!r}", "on")
+            step.fail(f"on is one of the machines {names}; found {step.values['on']!r}", "on")
         if not about:
-            step.fail(f"on names a machine; it is valid only with one of {', '.join(sorted(_OF_MACHINES))}", "on")
+            step.fail(f"on is a machine; it belongs to one of {', '.join(sorted(_OF_MACHINES))}", "on")
     elif len(found.machines) > 1 and any(_needs_machine(step, key) for key in about):
         step.fail(f"there are several machines; name one with `on`: {names}", about[0])
 
@@ -141,7 +141,7 @@ def _check_cell(found: Steps, table: Table, keys: Collection[str] = _OF_CELL) ->
     """What only a cell knows is refused where there is none."""
     named = None if found.in_cell else next((key for key in table.values if key in keys), None)
     if named is not None:
-        table.fail(f"{named} requires a Grid Engine cell, but the pool has none; describe one in [cell]", named)
+        table.fail(f"{named} is about a Grid Engine cell, and the pool has none; describe it in [cell]", named)
 
 
 def _needs_machine(step: Table, key: str) -> bool:
@@ -156,7 +156,7 @@ def slot_of(step: Table) -> str:
     value = step.values.get("slot", 1)
     text = str(value).removeprefix("slot")
     if isinstance(value, bool) or not all(part.isdecimal() for part in text.split("_")) or text.count("_") > 1:
-        step.fail(f'slot must be a number, or a name such as "1_2" for a dynamic slot; found {value!r}', "slot")
+        step.fail(f'slot is a number, or a name such as "1_2" for a dynamic slot; found {value!r}', "slot")
     return text
 
 
@@ -173,7 +173,7 @@ def _submit(found: Steps, step: Table, key: str, at_s: float) -> None:
         members = found.known.groups[name]
         after = _after(found, step, key, name)
         if key == "fetch" and len(members) > 1:
-            step.fail(f"a hook brings one job at a time; the description of {name} produces {len(members)}", key)
+            step.fail(f"a hook brings one job at a time; the description of {name} makes {len(members)}", key)
         for proc, each in enumerate(members):
             named = each if number == 1 else f"{each}/{number}"
             jobs.append(Submitted(at_s, named, found.described[each], proc, after))
@@ -213,7 +213,7 @@ def _attributes(found: Steps, step: Table, key: str, at_s: float) -> None:
     given = step.child(key, step.what)
     for name in given.values:
         if name.lower() in _SENSED:
-            step.fail(f"{name} is measured by the machine; set it with {_SENSED[name.lower()]}", key)
+            step.fail(f"{name} is what the machine senses; move it with {_SENSED[name.lower()]}", key)
     found.machine(step).attributes.append((at_s, _ad_values(given, step, key)))
 
 
@@ -222,7 +222,7 @@ def _ad_values(given: Table, step: Table, key: str) -> dict[str, Any]:
     values: dict[str, Any] = {}
     for name, value in given.values.items():
         if isinstance(value, dict):
-            step.fail(f"the value of {name} must be a string, a number, true, false or a list of them", key)
+            step.fail(f"the value of {name} must be a text, a number, true, false or a list of them", key)
         values[name] = _expression(step, key, value[1:]) if _is_formula(value) else value
     return values
 
@@ -275,7 +275,7 @@ def _drain(found: Steps, step: Table, key: str, at_s: float) -> None:
 
 def _plain(found: Steps, step: Table, key: str, at_s: float) -> None:
     if step.values[key] is not True:
-        step.fail(f"{key} can only be true", key)
+        step.fail(f"{key} has no other value than true", key)
     found.actions.append(_action(step, key, at_s))
 
 
@@ -325,7 +325,7 @@ def _expect(found: Steps, step: Table, key: str, at_s: float) -> None:
         step.file, step.lines, (*step.path, key), {"state": given} if isinstance(given, str) else given, step.what
     )
     if not isinstance(table.values, dict):
-        step.fail(f'{key} must be "State/Activity" or a table such as {{ state = "Claimed/Busy", job = "a" }}', key)
+        step.fail(f'{key} is "State/Activity" or a table such as {{ state = "Claimed/Busy", job = "a" }}', key)
     pair = table.values.get("state")
     if pair is not None and pair not in _PAIRS and pair not in _STATES:
         near = difflib.get_close_matches(str(pair), [*_PAIRS, *_STATES], 1)
@@ -357,13 +357,13 @@ def _expect(found: Steps, step: Table, key: str, at_s: float) -> None:
     )
     _check_cell(found, table, ("queues", "qstat"))
     if pair is None and "for" in table:
-        step.fail("for states how long the slot must stay in a state; name the state with state", key)
+        step.fail("for is how long the slot has to stay in a state; name it by state", key)
     if (
         not any(name in table for name in ("state", "job", "transition", "reason", "starter"))
         and not (expected.jobs or expected.dags or expected.hooks or expected.values or expected.queues)
         and expected.qstat is None
     ):
-        step.fail('it has no expectations, so it cannot fail; add one, such as expect = "Claimed/Busy"', key)
+        step.fail('it expects nothing, so it cannot fail; say what has to be, such as expect = "Claimed/Busy"', key)
     found.expectations.append(expected)
 
 
@@ -372,7 +372,7 @@ def _transition(table: Table, step: Table, key: str) -> str | None:
         return None
     number = str(table.values["transition"])
     if number not in _TRANSITIONS:
-        step.fail(f"{number!r} is not the number of a transition; the transitions are: {', '.join(_TRANSITIONS)}", key)
+        step.fail(f"{number!r} is not the number of a transition; there are: {', '.join(_TRANSITIONS)}", key)
     return number
 
 
@@ -390,7 +390,7 @@ def _dags(table: Table, step: Table, key: str, found: Steps) -> tuple[DagExpecta
         one.known(DAG_EXPECT_KEYS)
         nodes = one.child("nodes", step.what)
         if not nodes.values and not {"status", "exit"} & given.keys():
-            step.fail(f'the DAG {name} has no expectation; add one, for example {name} = "done"', key)
+            step.fail(f'nothing is expected of the DAG {name}; say what, for instance {name} = "done"', key)
         for node in nodes.values:
             if node not in found.dags[name].dag.nodes:
                 step.fail(f"the DAG {name} has no node {node!r}", key)
@@ -411,7 +411,7 @@ def _hooks(table: Table, step: Table, key: str, found: Steps) -> tuple[tuple[str
         if name not in found.hooks:
             step.fail(f"there is no program {name!r}; describe it in [hooks.{name}]", key)
         if isinstance(count, bool) or not isinstance(count, int) or count < 0:
-            step.fail(f"the number of times that {name} has run must be a number; found {count!r}", key)
+            step.fail(f"how often {name} has run is a number; found {count!r}", key)
     return tuple(given.items())
 
 
@@ -432,16 +432,16 @@ def _job(given: Table, name: str, step: Table, key: str, found: Steps) -> JobExp
             f'what is expected of a job is a place or a table such as {{ status = "held" }}; found {value!r}', key
         )
     if not values:
-        step.fail(f'the job {name} has no expectation; add one, for example {name} = "running"', key)
+        step.fail(f'nothing is expected of the job {name}; say what, for instance {name} = "running"', key)
     place = values.get("status")
     if place is not None and place not in PLACES:
-        step.fail(f"a job's place must be one of {', '.join(PLACES)}; found {place!r} for {name}", key)
+        step.fail(f"a job is in one of the places {', '.join(PLACES)}; found {place!r} for {name}", key)
     table = Table(step.file, step.lines, (*step.path, key, "jobs", name), values, step.what)
     _check_cell(found, table, CELL_JOB_KEYS)
     log = table.texts("log") if "log" in table else None
     for event in log or ():
         if event not in LOGGED.values():
-            table.fail(f"an event must be one of {', '.join(LOGGED.values())}; found {event!r}", "log")
+            table.fail(f"an event is one of {', '.join(LOGGED.values())}; found {event!r}", "log")
     return JobExpectation(
         job=name,
         status=place,
@@ -464,7 +464,7 @@ def _values(table: Table, step: Table, key: str, known: tuple[str, ...] = EXPECT
         if _is_formula(value):
             _expression(step, key, value[1:])
         if isinstance(value, dict):
-            step.fail(f"the value of {name} must be a string, a number, true, false or a list of them", key)
+            step.fail(f"the value of {name} must be a text, a number, true, false or a list of them", key)
     return values
 
 

@@ -77,7 +77,7 @@ class QueueExpectation:
     state: str | None = None
     #: Slots in use.
     used: int | None = None
-    #: Parts of the reasons why it accepts no jobs.
+    #: Parts of the reasons why it takes no jobs.
     reasons: tuple[str, ...] | None = None
 
 
@@ -266,14 +266,14 @@ class Scenario:
     def unreplayed(self) -> str:
         """Why it cannot happen to real daemons; "" if it can."""
         if self.cell is not None and self.cell.groups:
-            return "in a replay, operating system groups are those of this machine"
+            return "groups of the operating system are those of the machine in a replay"
         if self.cell is not None and any(each.name == SCRIPT_USERS and not each.value for each in self.settings):
-            return "in a replay, jobs and programs of the cell can run only as the user who runs the replay"
-        return "a replay does not control the time of jobs that run on the queue's machine" if self.runs_locally else ""
+            return "jobs of a replay run as its own user, and so may programs of the cell"
+        return "a replay does not drive the time of jobs that run beside the queue" if self.runs_locally else ""
 
     @property
     def runs_locally(self) -> bool:
-        """Whether some job is of the scheduler or local universe, and runs on the queue's machine."""
+        """Whether some job is of the scheduler or local universe, and runs beside the queue."""
         nodes = any(dag.runs_locally for dag in self.dags.values())
         return nodes or any(each.described.get("JobUniverse") in UNIVERSES for each in self.jobs)
 

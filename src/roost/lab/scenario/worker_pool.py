@@ -152,9 +152,7 @@ class WorkerPool:
         """A process does not even say that its scenario has no time left."""
         assert worker.at_work is not None
         scenario, took_s = work.scenarios[worker.at_work], time.monotonic() - worker.since
-        problem = (
-            f"it has not finished after {shown(round(took_s))}, and its process does not respond: {_doing(worker)}"
-        )
+        problem = f"it is not over after {shown(round(took_s))}, and its process does not answer: {_doing(worker)}"
         work.ended(worker.at_work, _Answer(outcome=replace(unfinished(scenario, problem), took_s=took_s)))
         self._lose(worker)
 
@@ -253,7 +251,7 @@ def _kill(worker: _Worker) -> None:
 def _ended(code: int | None) -> str:
     if code is not None and code < 0:
         return f"its process was killed by {signal.Signals(-code).name}"
-    return f"its process exited with {code}"
+    return f"its process ended with {code}"
 
 
 def _doing(worker: _Worker) -> str:

@@ -131,7 +131,7 @@ STATE: tuple[Attribute, ...] = (
     ),
     _row("Draining", Kind.BOOLEAN, "The machine is being drained.", varies=True, when="while draining"),
     _row("DrainReason", Kind.STRING, "Why the machine is drained.", when=_DRAINING),
-    _row("SlotLeavingReason", Kind.STRING, "Why the slot accepts no more jobs and vanishes once it is free: the machine is laid out anew.", when="while another layout is waited for"),
+    _row("SlotLeavingReason", Kind.STRING, "Why the slot takes no further job and vanishes once it is free: the machine is laid out anew.", when="while another layout is waited for"),
     _row("DrainingRequestId", Kind.STRING, "Number of the drain request.", when="while draining"),
     _row("LastDrainStartTime", Kind.INTEGER, "When the last drain began.", Unit.INSTANT, when=_DRAINING),
     _row("LastDrainStopTime", Kind.INTEGER, "When the last drain ended.", Unit.INSTANT, when=_DRAINING),

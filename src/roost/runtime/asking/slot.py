@@ -64,7 +64,7 @@ def _slot_ad(pool: PoolClient, name: str) -> tuple[dict[str, Any], bool]:
     for row in rows:
         if str(row.get("Name", "")).lower() == full.lower():
             return row, fresh
-    raise pool.error_class(f"there is no slot {full}; `roost status` lists the slots")
+    raise pool.error_class(f"there is no slot {full}: `roost status` lists them")
 
 
 def _matchmaker(pool: PoolClient, name: str) -> SlotInCycle | None:

@@ -46,7 +46,7 @@ def _on_record(pool: PoolClient, *questions: central.AuditTrail) -> list[list[Au
         for number, asked in enumerate(questions):
             found[number] = pool.ask(asked, within_s=_ANSWER_S).records
     except (pool.refused_class, pool.error_class) as error:
-        pool.warn(f"the audit trail is missing from this story: {error}")
+        pool.warn(f"shown without the audit trail: {error}")
     return found
 
 
@@ -65,7 +65,7 @@ def job_ad(pool: PoolClient, name: str) -> tuple[str, dict[str, Any]]:
             break
     if not found:
         what = "job" if "." in name else "cluster"
-        raise pool.error_class(f"there is no {what} {name}; `roost queue` and `roost history` list the jobs")
+        raise pool.error_class(f"there is no {what} {name}: `roost queue` and `roost history` list the jobs there are")
     if len(found) > 1:
         raise pool.error_class(f"cluster {name} has several jobs: name one of them, such as {min(found)}")
     return next(iter(found.items()))
@@ -87,7 +87,7 @@ def _transitions(pool: PoolClient, machine: str, name: str) -> list[SlotTransiti
     try:
         return pool.ask(Story(job=name), machine=machine)
     except (pool.refused_class, pool.error_class) as error:
-        pool.warn(f"the record of {machine} is missing from this story: {error}")
+        pool.warn(f"shown without the record of {machine}: {error}")
         return []
 
 
@@ -106,4 +106,4 @@ def _events(pool: PoolClient, ad: ClassAd, name: str) -> Iterator[LoggedEvent]:
                     if (event.cluster, event.proc) == (cluster, proc):
                         yield event
     except OSError as error:
-        pool.warn(f"{where}: {error.strerror}; the job's log is missing from this story")
+        pool.warn(f"{where}: {error.strerror}: shown without the job's log")

@@ -47,7 +47,7 @@ def pieces(answer: Answer) -> Iterator[bytes]:
 def _last(answer: Answer, rows: list[Any], left_out: int) -> Answer:
     if not left_out:
         return msgspec.structs.replace(answer, data=rows)
-    text = f"{left_out} omitted because they exceed the size limit of a message; request fewer attributes"
+    text = f"{left_out} left out, larger than a message may be: ask for some of their attributes"
     return msgspec.structs.replace(answer, data=rows, text=f"{answer.text}; {text}" if answer.text else text)
 
 

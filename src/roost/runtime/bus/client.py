@@ -159,7 +159,7 @@ class Bus:
             data = encode(message)
         except WireError as error:
             # The log has it, and the sender goes on with its next message.
-            _log.error("%s was not sent: %s", type(message).__name__, error)
+            _log.error("%s is not sent: %s", type(message).__name__, error)
             return
         await self._publish(subject, data, type(message).__name__)
 
@@ -167,7 +167,7 @@ class Bus:
         try:
             await self._nats.publish(subject, data)
         except NatsError as error:
-            _log.warning("%s was not sent: %s", what, error)
+            _log.warning("%s is not sent: %s", what, error)
 
     async def listen(self, subject: str, handler: Handler) -> None:
         """Hand every message on a subject, which may have wildcards, to `handler`, in the order in which they came."""

@@ -127,7 +127,7 @@ class Line:
                 if isinstance(piece.data, list):
                     rows += piece.data
                 elif isinstance(piece.data, dict) and piece.more:
-                    progress = f"; {piece.data.get('done')} of {piece.data.get('of')} jobs had been processed by then"
+                    progress = f"; {piece.data.get('done')} of {piece.data.get('of')} jobs were done before"
                 if not piece.more:
                     return piece._replace(text="; ".join(texts), data=rows if piece.ok else piece.data)
         except Forgotten:
@@ -221,7 +221,7 @@ class Line:
         if said.startswith("-ERR"):
             text = said[4:].strip().strip("'")
             if "Permissions" in text:
-                raise BusError(f"this user may not make that request: {text}")
+                raise BusError(f"this user may not ask that: {text}")
             raise BusError(text)
         if said == "PING":
             self._send(b"PONG\r\n")
@@ -257,7 +257,7 @@ class Line:
     def _line(self) -> str:
         while (end := self._buffer.find(b"\r\n")) < 0:
             if len(self._buffer) > _LINE_MAX:
-                raise BusError("a protocol line is not terminated")
+                raise BusError("a line of the protocol has no end")
             self._fill()
         line = bytes(self._buffer[:end])
         del self._buffer[: end + 2]

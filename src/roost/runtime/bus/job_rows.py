@@ -17,7 +17,7 @@ from roost.schedd.status import JobStatus
 from roost.wire.ads import value_data
 
 _OF_WORKFLOW: Final = ("DAG_NodesDone", "DAG_NodesTotal")
-#: JobUniverse of what runs on the queue's machine: workflows.
+#: JobUniverse of what runs beside the queue: workflows.
 SCHEDULER_UNIVERSE: Final = 7
 #: What a job has of its own whatever its cluster says, folded.
 _OWN: Final = frozenset(("procid", "jobstatus", "globaljobid"))

@@ -59,7 +59,7 @@ class Lanes:
             waiting.append((message, reply))
             return
         self._replies.discard(reply)
-        text = f"{WAITING_MAX} requests from {sender} are already waiting"
+        text = f"{WAITING_MAX} requests of {sender} are already waiting"
         answer = Answer(ok=False, code="busy", text=text, remedy="Wait for their answers and try again.")
         self._spawn(self._bus.answer(reply, answer))
 
@@ -102,4 +102,4 @@ class Lanes:
                 await self._bus.answer(reply, internal_error(ask, sender, error))
             except Exception:
                 # The requests of the same user that wait are served all the same.
-                _log.exception("internal error: %s from %s was not answered", ask.what, sender)
+                _log.exception("internal error: %s of %s is not answered", ask.what, sender)

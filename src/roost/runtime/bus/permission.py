@@ -13,7 +13,7 @@ from roost.wire.messages import Answer
 from roost.wire.requests.verb import Asker, Verb
 
 #: What a refusal says to do.
-REMEDY: Final = "ask a user listed in QUEUE_SUPER_USERS, root, or the user who runs the pool"
+REMEDY: Final = "ask a user whom QUEUE_SUPER_USERS names, root, or the user who runs the pool"
 LISTS_REMEDY: Final = "ask an administrator of the pool to change that list"
 DENIED: Final = "permission-denied"
 #: No list is set.

@@ -91,7 +91,7 @@ class PoolClient:
         try:
             reply: R = read(verb.reply, data, f"the reply to {verb.name!r}", strict=False)
         except WireError as error:
-            hint = "does the daemon run another version of Roost than this command?"
+            hint = "is the daemon of another version of Roost than this command?"
             raise self.error_class(f"{error}\n    hint: {hint}") from None
         return reply
 
@@ -102,9 +102,7 @@ class PoolClient:
             try:
                 return self._answered(subjects.ask_node(name, self.user), f"machine {name!r}", verb, args, within_s)
             except NobodyThere:
-                raise self.error_class(
-                    f"no machine named {name!r} answers; `roost status` lists the machines"
-                ) from None
+                raise self.error_class(f"no machine {name!r} answers: `roost status` lists the machines") from None
         if verb.daemon is Daemon.QUEUE:
             who, subject = "the queue", subjects.ask_schedd(self.contact["schedd"], self.user)
         else:
@@ -118,10 +116,7 @@ class PoolClient:
                 if time.monotonic() < until:
                     time.sleep(0.1)
                     continue
-            hint = (
-                f"`roost status --daemons` shows which daemons are running; the logs in {self.home.log} "
-                "say why one is not"
-            )
+            hint = f"`roost status --daemons` shows which daemons run, {self.home.log} says why one does not"
             raise self.error_class(f"{who} does not answer: {hint}") from None
 
     def _answered(self, subject: str, who: str, verb: Verb, args: dict[str, Any], within_s: float) -> Any:
@@ -142,7 +137,7 @@ class PoolClient:
         except BusError as error:
             # What was heard may be done yet: a queue whose database is away does it when that is back.
             unknown = isinstance(error, NoAnswer) and not verb.question
-            hint = "\n    hint: the request may still be carried out; check before you repeat it" if unknown else ""
+            hint = "\n    hint: the request may still be carried out: check before you repeat it" if unknown else ""
             raise self.error_class(f"{error}{hint}") from None
         # An action that could be done to no job is a reply, too.
         if not answer.ok and answer.data is None:
@@ -159,9 +154,9 @@ class PoolClient:
             if verb.question:
                 hint = "ask again"
             elif verb.daemon is Daemon.QUEUE:
-                hint = "jobs that were already processed stay as they are; repeat the command for the rest"
+                hint = "what was done stays done: repeat the command for the rest"
             else:
-                hint = "the request may have been carried out; check before you repeat it"
+                hint = "it may be done nonetheless: look before you say it again"
             raise self.error_class(f"{text}\n    hint: {hint}")
         constraint = f'SubmitRequestId == "{request_id}"'
         present = self.ask(queue.Overview(constraint=constraint, rows_max=-1))

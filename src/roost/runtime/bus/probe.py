@@ -23,13 +23,13 @@ def probe(accounts: Iterable[tuple[str, BusSettings]], file: str) -> str:
             Line.connect(settings).close()
         except BusError as error:
             if "uthoriz" in str(error) or "uthentic" in str(error):
-                where = file or "the accounts file named by NATS_CREDENTIALS, which is not set"
+                where = file or "a file with accounts that NATS_CREDENTIALS names; it is not set"
                 raise HomeError(
-                    f"NATS_SERVERS: {', '.join(settings.urls)} reject {role} as user "
-                    f"{settings.user or 'nobody'!r}; correct the user and password in {where}"
+                    f"NATS_SERVERS: {', '.join(settings.urls)} refuse {role} as {settings.user or 'nobody'!r}: fix "
+                    f"user and password in {where}"
                 ) from None
             return (
-                f"NATS_SERVERS: cannot reach any of {', '.join(settings.urls)}: "
-                f"{str(error).rpartition(': ')[2]}; the daemons wait until one is reachable"
+                f"NATS_SERVERS: none of {', '.join(settings.urls)} can be reached: {str(error).rpartition(': ')[2]}; "
+                "the daemons wait until one can be reached"
             )
     return ""

@@ -151,7 +151,7 @@ class NatsServer:
             # Another process has the port by now.
             self.port = 0
             if not self._try(program, 0):
-                raise ServerFailed(f"nats-server did not start; see its log, {self._directory / 'nats.log'}")
+                raise ServerFailed(f"nats-server does not start; its log is {self._directory / 'nats.log'}")
 
     def _try(self, program: str, port: int) -> bool:
         ports = self._directory / "ports"

@@ -145,7 +145,7 @@ class CentralAnswers(RequestAnswers):
             case central.Advertise():
                 await daemon.deciding.over()
                 return self._advertised(request, sender)
-        raise AssertionError(f"the central manager has no handler for the request {request}")
+        raise AssertionError(f"the central manager has no answer to a request of the table: {request}")
 
     async def _ads(self, asked: central.Ads, reply: str) -> Answer:
         """The rows of the ads that are asked for; those that fill an answer are sent. Raises OverBudget."""
@@ -221,7 +221,7 @@ class CentralAnswers(RequestAnswers):
         daemon, gone = self._daemon, asked.gone
         ads = [ad_from(data, f"advertise.ads[{at}]") for at, data in enumerate(asked.ads)]
         names = [*(str(ad.get("Name", "?")) for ad in ads), *gone]
-        order = f"publish {len(ads)} ads, withdraw {len(gone)}"
+        order = f"advertise {len(ads)} ads, take {len(gone)} back"
         now, table, administrators = daemon.clock.now(), self._table, daemon.administrators
         try:
             removed = advertised.withdraw(table, gone, kind=asked.kind, user=sender, administrators=administrators)

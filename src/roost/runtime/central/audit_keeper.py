@@ -108,7 +108,7 @@ class AuditKeeper:
         self._wake.set()
 
     async def keep_all(self) -> None:
-        """Write what comes, forever."""
+        """Write what comes, for ever."""
         loop = asyncio.get_running_loop()
         pause_s, forget_at = 0.2, 0.0
         while True:
@@ -140,7 +140,7 @@ class AuditKeeper:
 
     def _failed(self, problem: str, pause_s: float) -> None:
         if problem != self.problem:
-            _log.error("%s; %d records are waiting; trying again in %.1f s", problem, self._count, pause_s)
+            _log.error("%s; %d records wait, trying again in %.1f s", problem, self._count, pause_s)
         self._tell_problem(problem)
 
     def _tell_problem(self, problem: str) -> None:

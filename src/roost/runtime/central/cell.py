@@ -287,7 +287,7 @@ class PoolCell:
             return False
         if len(self._kept) > 1:
             _log.error(
-                "several queues have a cell: %s; using the one of %s", ", ".join(sorted(self._kept)), min(self._kept)
+                "several queues keep a cell: %s; that of %s counts", ", ".join(sorted(self._kept)), min(self._kept)
             )
         return True
 
@@ -314,7 +314,7 @@ class PoolCell:
                 try:
                     usage = await self._usage_of(queue)
                 except (BusError, WireError, ValueError) as error:
-                    _log.warning("cannot get the users' usage from %s: %s; using its previous report", queue, error)
+                    _log.warning("%s does not say what users have used: %s; what it said before counts", queue, error)
                 else:
                     self._daemon.deciding.change(partial(self._take_usage, queue, usage))
                     self._usage_here = serial
@@ -353,9 +353,7 @@ class PoolCell:
                     try:
                         await self._fetch_from(queue)
                     except (BusError, WireError, ValueError) as error:
-                        _log.warning(
-                            "cannot fetch the cell of %s: %s; no job starts until it can be fetched", queue, error
-                        )
+                        _log.warning("the cell of %s cannot be fetched: %s; no job starts until then", queue, error)
                         await asyncio.sleep(AGAIN_S)
                 for queue in sorted(self._unasked):
                     await self._ask_tasks(queue)
@@ -376,11 +374,7 @@ class PoolCell:
             rows = read(list[HeldTask], answer.data, "cell-tasks", strict=False) if answer.ok else []
             found = [(row, ad_from(row.task, "cell-tasks.task")) for row in rows]
         except (BusError, WireError, ValueError) as error:
-            _log.warning(
-                "cannot get from %s what its jobs use of the cell: %s; relying on the machines' reports alone",
-                queue,
-                error,
-            )
+            _log.warning("%s does not say what its jobs have of the cell: %s; only machines' words count", queue, error)
             if again:
                 return
             found = []
@@ -447,7 +441,7 @@ class PoolCell:
                 revision, states = found.revision, _digest_of(found)
             self._kept[queue] = revision, states
             self._daemon.cycle_timer.interval_max_s = found.cell.scheduler.schedule_interval.number
-            _log.info("the pool now uses the cell of %s, revision %d", queue, found.revision)
+            _log.info("the pool runs by the cell of %s, revision %d", queue, found.revision)
             self.suspensions.any = True
 
         self._daemon.deciding.change(take)
@@ -470,9 +464,7 @@ class PoolCell:
         active = self.active
         if active is None:
             if self.governs:
-                raise BadRequest(
-                    "the central manager has not received the cell from its queue yet; try again in a moment"
-                )
+                raise BadRequest("the central manager has not got the cell from its queue yet; ask again in a moment")
             return None
         return active
 
@@ -563,7 +555,7 @@ class PoolCell:
         try:
             entries = read(list[CellEntry], await self._asked(self._from, CellLog(limit=1)), "cell-log", strict=False)
         except (BusError, WireError) as error:
-            raise BadRequest(f"cannot get the cell's revision from {self._from}: {error}") from None
+            raise BadRequest(f"{self._from} does not say which revision of the cell it has: {error}") from None
         until = time.monotonic() + COMES_S
         while active is not None and entries and active.revision < entries[0].revision and time.monotonic() < until:
             await asyncio.sleep(_LOOK_S)
@@ -606,7 +598,7 @@ class PoolCell:
             answer = await bus.ask(bus.subjects.ask_schedd(queue, self._daemon.context.name), ask_of(request))
         except BusError as error:
             # It may have been kept: if so, the queue's next word says that there is something new.
-            raise BadRequest(f"{queue} did not save the reservation: {error}") from None
+            raise BadRequest(f"{queue} does not keep the reservation: {error}") from None
         finally:
             self._booked(lambda known: tuple(one for one in known if one is not provisional))
         if not answer.ok:
@@ -652,7 +644,7 @@ class PoolCell:
         by_node: dict[str, dict[str, SlotSuspenders]] = {}
         for order in plan.trail.suspensions:
             why = "; ".join(order.suspenders.values())
-            _log.info("%s: the job is suspended: %s" if why else "%s: the job resumes%s", order.slot, why)
+            _log.info("%s: the job is suspended: %s" if why else "%s: the job goes on%s", order.slot, why)
             causes = {str(cause): text for cause, text in order.suspenders.items()}
             node = daemon.table.senders[order.slot]
             by_node.setdefault(node, {})[order.slot] = SlotSuspenders(claim=order.claim, suspenders=causes)

@@ -193,7 +193,7 @@ class CentralDaemon:
             now = self.clock.now()
             expired = list(self.table.aged(now).values())
             for name in self.table.expire(now):
-                _log.info("%s was not republished within its lifetime and was dropped", name)
+                _log.info("%s was not published again within its lifetime: forgotten", name)
             await self.cell.unheard(expired)
             await self._repeat_significant()
 
@@ -326,7 +326,7 @@ class CentralDaemon:
             await self._cycle()
         except Exception as error:
             _matchmaker_log.exception(
-                "internal error: the matchmaking cycle failed; the next one runs at the usual interval"
+                "internal error: the matchmaking cycle failed; the next one is at its usual interval"
             )
             self.matchmaker.forget()
             # Whatever it gave may not have been told.
@@ -334,9 +334,8 @@ class CentralDaemon:
             said = traceback.format_exception_only(error)[-1].strip()
             log = self.context.home.log / f"{self.context.role}.log"
             return (
-                "no jobs are being matched: every matchmaking cycle ends with an internal error "
-                f"({said[:_FAILURE_CHARS_MAX]}). The negotiator tries again at each interval. Undo the "
-                f"most recent change, and report the traceback in {log}"
+                f"no jobs are matched: an internal error ends each matchmaking cycle ({said[:_FAILURE_CHARS_MAX]}); "
+                f"the next is tried at its interval. Undo what was changed last, and report the traceback in {log}"
             )
         return ""
 
@@ -469,7 +468,7 @@ class CentralDaemon:
             self.bookings.promise(match, now)
             ids = CauseIds(match.submission, match.submission).bracketed()
             _matchmaker_log.info(
-                "%s was matched with %s for job %s or an equivalent one%s", match.slot, match.submitter, match.job, ids
+                "%s is matched with %s for job %s or one like it%s", match.slot, match.submitter, match.job, ids
             )
             by_queue.setdefault(match.schedd, []).append(
                 m.Match(

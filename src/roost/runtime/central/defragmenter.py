@@ -78,7 +78,7 @@ class Defragmenter:
         try:
             return configured_policy(config, host=self._host)
         except (ConfigError, ParseError) as error:
-            _log.error("defragmentation drains no machines until this is fixed: %s", error)
+            _log.error("no machine is drained until this is fixed: %s", error)
             return None
 
     def _kept(self) -> DefragState:
@@ -87,7 +87,7 @@ class Defragmenter:
         except FileNotFoundError:
             return DefragState()
         except (OSError, ValueError, PlainError) as error:
-            _log.error("%scannot be read and is replaced by an empty one: %s", self._record, error)
+            _log.error("%scannot be read and starts empty: %s", self._record, error)
             return DefragState()
 
     def start(self) -> None:
@@ -104,7 +104,7 @@ class Defragmenter:
         try:
             yield
         except Exception:
-            _log.exception("internal error: defragmentation failed; it restarts in %g s", AGAIN_S)
+            _log.exception("internal error: defragmentation failed; it begins anew in %g s", AGAIN_S)
             self.stop()
             self._again = asyncio.get_running_loop().call_later(AGAIN_S, self.start)
 

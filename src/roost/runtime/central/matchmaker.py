@@ -159,7 +159,7 @@ class Matchmaker:
             case "set-factor":
                 accounts.set_factor(name, asked.value)
             case "set-priority":
-                assert asked.value is not None, "the request could not have been parsed"
+                assert asked.value is not None, "the request would not have been read"
                 accounts.set_priority(name, asked.value)
             case "set-bounds":
                 accounts.set_bounds(name, floor=asked.floor, ceiling=asked.ceiling)
@@ -199,9 +199,9 @@ def _read(path: Path) -> Accounts:
         return Accounts()
     except (OSError, ValueError, TypeError) as error:
         aside = path.with_suffix(".unreadable")
-        _log.error("the accounts in %s cannot be read (%s); the file was renamed to %s", path, error, aside.name)
+        _log.error("the accounts in %s cannot be read (%s): they are kept as %s", path, error, aside.name)
         try:
             path.replace(aside)
         except OSError:
-            _log.exception("and cannot be renamed either")
+            _log.exception("and cannot be moved either")
         return Accounts()

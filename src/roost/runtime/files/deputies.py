@@ -245,7 +245,7 @@ class Deputy(Hands):
     def _ask(self, deed: str, *arguments: object, data: bytes = b"") -> Any:
         with self._lock:
             if self.is_shunned:
-                raise OSError(errno.ETIMEDOUT, f"file access as {self.account.name} does not respond", arguments[0])
+                raise OSError(errno.ETIMEDOUT, f"the files of {self.account.name} do not answer", arguments[0])
             self.used_at = time.monotonic()
             try:
                 return self._told(deed, arguments, data)
@@ -258,7 +258,7 @@ class Deputy(Hands):
                 raise OSError(errno.EIO, self._gone_text(), arguments[0]) from None
 
     def _gone_text(self) -> str:
-        return f"the file-access process of {self.account.name} has exited"
+        return f"the process that acts as {self.account.name} has ended"
 
     def _told(self, deed: str, arguments: tuple[object, ...], data: bytes) -> Any:
         channel = self._channel or self._begin()
@@ -348,7 +348,7 @@ def _answered(channel: socket.socket) -> tuple[dict[str, Any], int]:
             raise _Gone
         answer = json.loads(text)
         if not isinstance(answer, dict) or ("errno" not in answer and "value" not in answer):
-            raise ValueError("not a valid answer from the file-access process")
+            raise ValueError("no answer of a deputy")
         return answer, files.pop() if files else -1
     finally:
         # On success the one that is handed on was taken out.

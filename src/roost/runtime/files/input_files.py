@@ -71,7 +71,7 @@ def input_manifest(
     most = limit_of(job_ad, "MaxTransferInputMB", limit_mb)
     if most is not None and manifest.size_bytes > most * _BYTES_PER_MB:
         text = (
-            f"the input is {manifest.size_bytes / _BYTES_PER_MB:.1f} MB; the limit is {most} MB (max_transfer_input_mb)"
+            f"the input is {manifest.size_bytes / _BYTES_PER_MB:.1f} MB; {most} MB is the most (max_transfer_input_mb)"
         )
         return TransferProblem(code=StarterHold.INPUT_TOO_LARGE, text=text)
     return manifest
@@ -127,9 +127,7 @@ def _wanted(job_ad: ClassAd) -> Iterator[tuple[str, Path, bool]]:
         yield source, iwd / str(job_ad.cell("in")), False
     for given in names_in(job_ad, "transferinput"):
         if _URL.match(given):
-            raise _Refused(
-                f"{given}: this pool does not fetch URLs; download the file in the job, or transfer a local file"
-            )
+            raise _Refused(f"{given}: this pool does not fetch URLs; download it in the job, or transfer a file")
         yield placed(given, keep=keeps_paths(job_ad)), iwd / given, False
 
 
@@ -143,7 +141,7 @@ def placed(given: str, *, keep: bool) -> str:
         return path
     name = os.path.basename(path)  # noqa: PTH119 - of a text, not of a file here
     if name in ("", ".", ".."):
-        raise _Refused(f"{given!r} does not end in a name; write the directory's name, or {given}/ for its contents")
+        raise _Refused(f"{given!r} has no name of its own; write the directory's name, or {given}/ for what is in it")
     return name
 
 
@@ -166,7 +164,7 @@ def _collected(hands: Hands, name: str, path: Path, depth: int) -> Iterator[tupl
         yield FileItem(name=name, size=found.size, mode=mode, changed_ns=found.changed_ns), path
         return
     if not found.is_directory:
-        raise _Refused(f"{path} is neither a file nor a directory")
+        raise _Refused(f"{path} is neither file nor directory")
     if depth > _DEPTH_MAX:
         raise _Refused(f"{path}: more than {_DEPTH_MAX} nested directories; is there a cycle of links?")
     if name:
@@ -177,9 +175,9 @@ def _collected(hands: Hands, name: str, path: Path, depth: int) -> Iterator[tupl
 
 def _add(found: dict[str, tuple[FileItem, Path]], item: FileItem, path: Path, *, is_program: bool = False) -> None:
     if len(found) >= ITEMS_MAX:
-        raise _Refused(f"more than {ITEMS_MAX} files; pack them into an archive")
+        raise _Refused(f"more than {ITEMS_MAX} files; pack them into one")
     if item.name.startswith("../"):
-        raise _Refused(f"{path} would be placed outside the scratch directory")
+        raise _Refused(f"{path} would be placed outside of the scratch directory")
     if is_program:
         # A program that is brought along may be run, whatever its bits were.
         item = FileItem(name=item.name, size=item.size, mode=item.mode | 0o755, changed_ns=item.changed_ns)

@@ -99,7 +99,7 @@ def _manifest(
             for given in listed:
                 found.update(_listed(hands, root, given))
         if len(found) > ITEMS_MAX:
-            raise _Refused(f"more than {ITEMS_MAX} files; pack them into an archive")
+            raise _Refused(f"more than {ITEMS_MAX} files; pack them into one")
     except _Refused as refused:
         return refused.problem
     except OSError as problem:
@@ -110,7 +110,7 @@ def _manifest(
     )
     if most is not None and manifest.size_bytes > most * _BYTES_PER_MB:
         megabytes = f"{manifest.size_bytes / _BYTES_PER_MB:.1f} MB"
-        text = f"the output is {megabytes}; the limit is {most} MB (max_transfer_output_mb)"
+        text = f"the output is {megabytes}; {most} MB is the most (max_transfer_output_mb)"
         return TransferProblem(code=StarterHold.OUTPUT_TOO_LARGE, text=text)
     return manifest
 
@@ -159,7 +159,7 @@ def _listed(hands: Hands, root: Path, given: str) -> Iterator[tuple[str, tuple[F
             return
         raise _Refused(f"{given} is not in the scratch directory; the job must put its output there")
     if not hands.exists(f"{root}/{name}"):
-        raise _Refused(f"{root / name}: No such file or directory; the job did not create it", errno.ENOENT)
+        raise _Refused(f"{root / name}: No such file or directory; the job did not make it", errno.ENOENT)
     yield from _collected(hands, root, name, "" if given.endswith("/") or name == "." else name, 0)
 
 
@@ -176,14 +176,14 @@ def _collected(
     """What is at a place of the scratch directory, under the name by which it is moved, with all that is in it."""
     real = Path(hands.real(f"{root}/{place}"))
     if not real.is_relative_to(root):
-        raise _Refused(f"{place} is a symbolic link that leads outside the scratch directory")
+        raise _Refused(f"{place} is a link that leads out of the scratch directory")
     found = hands.look(str(real))
     mode = stat.S_IMODE(found.mode) & 0o777
     if found.is_file:
         yield name, (FileItem(name=name, size=found.size, mode=mode, changed_ns=found.changed_ns), real)
         return
     if not found.is_directory:
-        raise _Refused(f"{place} is neither a file nor a directory")
+        raise _Refused(f"{place} is neither file nor directory")
     if depth > 64:
         raise _Refused(f"{place}: more than 64 nested directories; is there a cycle of links?")
     if name:

@@ -162,14 +162,14 @@ async def move(
 def unsafe(name: str) -> str:
     """Why a name from the other side cannot be taken; empty if it can."""
     if not name or len(name) > NAME_CHARS_MAX or "\0" in name:
-        return "it is empty, too long, or contains a null byte"
+        return "it is empty, too long, or has a zero byte"
     if name.startswith("/"):
-        return "it is an absolute path"
+        return "it is absolute"
     parts = name.split("/")
     if any(part in ("", ".", "..") for part in parts):
-        return "it leads outside the directory"
+        return "it leads elsewhere"
     if any(len(os.fsencode(part)) > 255 for part in parts):
-        return "one of its components is too long"
+        return "a part of it is too long"
     return ""
 
 
@@ -186,7 +186,7 @@ def unpack_items(data: bytes) -> tuple[FileItem, ...]:
     """Items from the other side. Raises ValueError for what no honest side sends."""
     rows = json.loads(data)
     if not isinstance(rows, list) or len(rows) > ITEMS_MAX:
-        raise ValueError(f"a manifest must be a list of at most {ITEMS_MAX} items")
+        raise ValueError(f"a manifest is a list of at most {ITEMS_MAX} items")
     return tuple(map(_item, rows))
 
 
@@ -195,7 +195,7 @@ def _item(row: object) -> FileItem:
         case [str(name), str(kind), int(size), int(mode), int(changed_ns)] if size >= 0 and kind in tuple(Kind):
             reason = unsafe(name)
             if reason:
-                raise ValueError(f"the name {name!r} is not allowed: {reason}")
+                raise ValueError(f"the name {name!r} is refused: {reason}")
             return FileItem(name=name, kind=Kind(kind), size=size, mode=mode & 0o777, changed_ns=changed_ns)
         case _:
             raise ValueError(f"{row!r} is not a valid item of a manifest")
@@ -227,7 +227,7 @@ class LocalSource:
         """The same, waiting for the disk."""
         path = self.manifest.sources.get(item.name)
         if path is None:
-            return TransferProblem(code=self.code, text=f"{item.name!r} is not one of the files to be transferred")
+            return TransferProblem(code=self.code, text=f"{item.name!r} is not among the files to be moved")
         size = max(1, min(size, PIECE_BYTES_MAX))
         hands = OWN if item.name in self.manifest.kept else self._hands
         try:
@@ -240,20 +240,20 @@ class LocalSource:
         except OSError as problem:
             return _problem(self.code, "cannot read", path, problem)
         if offset + len(data) < item.size and len(data) < size:
-            return TransferProblem(code=self.code, text=f"{path} was truncated while it was being transferred")
+            return TransferProblem(code=self.code, text=f"{path} became shorter while it was moved")
         return Piece(data=data[: item.size - offset], last=offset + len(data) >= item.size)
 
     def _check(self, file: int, item: FileItem) -> None:
         """Look at what was opened, not at what the name meant a moment before."""
         here = os.fstat(file)
         if not stat.S_ISREG(here.st_mode):
-            raise OSError(errno.EINVAL, "it is not a regular file")
+            raise OSError(errno.EINVAL, "it is not a plain file")
         if self._inside is not None:
             found = Path(f"/proc/self/fd/{file}").readlink()
             if not found.is_relative_to(self._inside):
-                raise OSError(errno.EXDEV, "it is a symbolic link that leads outside the scratch directory")
+                raise OSError(errno.EXDEV, "it is a link that leads out of the scratch directory")
         if item.changed_ns and here.st_mtime_ns != item.changed_ns:
-            raise OSError(errno.ESTALE, "it was modified while it was being transferred")
+            raise OSError(errno.ESTALE, "it was changed while it was moved")
 
 
 class LocalSink:
@@ -286,7 +286,7 @@ class LocalSink:
         """The same as `begin`, waiting for the disk."""
         reason = unsafe(item.name)
         if reason:
-            return TransferProblem(code=self.code, text=f"the name {item.name!r} is not allowed: {reason}")
+            return TransferProblem(code=self.code, text=f"the name {item.name!r} is refused: {reason}")
         target = self._where(item.name)
         try:
             if item.kind is Kind.DIRECTORY:
@@ -318,5 +318,5 @@ def mark(writer: str, target: Path, item: FileItem) -> str:
 def _problem(code: StarterHold, what: str, path: Path, problem: OSError) -> TransferProblem:
     text = f"{what} {path}: {problem.strerror or problem}"
     if problem.errno in (errno.ENOSPC, errno.EDQUOT):
-        text += "; free some space on that disk"
+        text += "; make room on that disk"
     return TransferProblem(code=code, subcode=problem.errno or 0, text=text)

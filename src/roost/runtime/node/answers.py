@@ -45,10 +45,9 @@ if TYPE_CHECKING:
 READERS: Final = 2
 #: What can be done about drains that are refused.
 _DRAIN_REMEDIES: Final = {
-    Refusal.ALREADY_DRAINING: "`roost drain --cancel` cancels that one",
-    Refusal.DRAIN_CHECK_FAILED: "`roost status --json` shows the slots' attributes; omit --check to drain anyway",
-    Refusal.NO_SUCH_DRAIN: "`roost status --json` shows DrainingRequestId; without --request-id, any drain is "
-    "cancelled",
+    Refusal.ALREADY_DRAINING: "`roost drain --cancel` ends that one",
+    Refusal.DRAIN_CHECK_FAILED: "`roost status --json` shows what the slots are; leave --check out to drain anyway",
+    Refusal.NO_SUCH_DRAIN: "`roost status --json` has DrainingRequestId; without --request-id any drain is ended",
 }
 
 
@@ -129,7 +128,7 @@ class NodeAnswers(RequestAnswers):
             case machine.Poll():
                 self._daemon.poll_now()
                 return None
-        raise AssertionError(f"the machine has no handler for the request {request}")
+        raise AssertionError(f"the machine has no answer to a request of the table: {request}")
 
     async def _story(self, asked: machine.Story) -> list[SlotTransition]:
         """What has happened; the files may be long, so that a thread reads them."""
@@ -190,7 +189,7 @@ class NodeAnswers(RequestAnswers):
         closed = [slot for slot in self._named(asked.slot) if slot.state.broken is not None]
         done = machine.Slots(slots=tuple(slot.name for slot in closed))
         if closed:
-            self._record(AuditKind.COMMAND, "slots are reopened", sender, now, slots=done.slots)
+            self._record(AuditKind.COMMAND, "slots are opened again", sender, now, slots=done.slots)
         for slot in closed:
             self._daemon.carry_out(self._machine.host.receive(slot, ev.SlotMended(), now))
         self._daemon.poll_now()

@@ -154,7 +154,7 @@ class BackfillClient:
             order = await asyncio.to_thread(self._order, key, record, sandbox, account)
             await self._lived(order)
         except _FAILURES as error:
-            _log.error("cannot run the backfill client: %s", error)
+            _log.error("the backfill client cannot be run: %s", error)
         finally:
             self._rest(_now() - began)
             await asyncio.to_thread(_clear, record, sandbox)
@@ -179,7 +179,7 @@ class BackfillClient:
                 # The slot that wanted it has gone meanwhile.
                 await found.kill()
             else:
-                _log.info("the backfill client is running, pid %d", found.pid)
+                _log.info("the backfill client runs, pid %d", found.pid)
                 self._around.tell(True)
             _log.info("the backfill client has ended: %s", _words(await found.wait()))
         finally:
@@ -194,7 +194,7 @@ class BackfillClient:
         if not can_switch_user():
             return None
         if not name:
-            raise _CannotRun("BOINC_Owner is not set; name the user that the client runs as, other than root")
+            raise _CannotRun("BOINC_Owner is not set; name the user that it runs as, which is not root")
         try:
             account = account_named(name)
         except NoSuchAccount as problem:
@@ -269,4 +269,4 @@ def _clear(record: Path, sandbox: Sandbox | None) -> None:
 def _words(end: ProcessEnd) -> str:
     if end.signal is not None:
         return f"signal {end.signal}"
-    return "unknown status" if end.exit_code is None else f"status {end.exit_code}"
+    return "how is unknown" if end.exit_code is None else f"status {end.exit_code}"

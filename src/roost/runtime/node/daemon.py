@@ -284,15 +284,15 @@ class NodeDaemon:
         self.bus.on_reconnect = self.ads.all_anew
         for name, work in (
             ("polling", self._polls()),
-            ("sending messages", self.outbox.send_all()),
-            ("repeating reports", self.outbox.repeat(self.machine)),
-            ("renewing leases", self.outbox.ask_for_life(self.machine)),
+            ("sending of messages", self.outbox.send_all()),
+            ("repetition of reports", self.outbox.repeat(self.machine)),
+            ("care for leases", self.outbox.ask_for_life(self.machine)),
             ("the daemon's own ad", self._tell_master()),
             ("tidying", self._tidy()),
-            ("watching sessions", self.sessions.watch()),
-            ("publishing slots", self.ads.refresh()),
-            ("recording transitions", self.transition_log.keep()),
-            ("sending decisions", self.audit.send_all()),
+            ("care for sessions", self.sessions.watch()),
+            ("publication of slots", self.ads.refresh()),
+            ("the record of transitions", self.transition_log.keep()),
+            ("sending of decisions", self.audit.send_all()),
         ):
             must_go_on(self.spawn(work, name))
 
@@ -311,9 +311,7 @@ class NodeDaemon:
             if can_switch_user():
                 let_users_to(self.context.home)
         except OSError as problem:
-            _log.warning(
-                "jobs will find no commands in SGE_ROOT: cannot write %s: %s", problem.filename, problem.strerror
-            )
+            _log.warning("jobs find no commands in SGE_ROOT: cannot write %s: %s", problem.filename, problem.strerror)
 
     async def _limit_memory(self) -> None:
         """Have the memory of jobs limited if CGROUP_MEMORY_LIMIT_POLICY asks for it, or say why it is not."""
@@ -402,7 +400,7 @@ class NodeDaemon:
                 reading = replace(reading, attributes={**reading.attributes, "MachineProblem": self.impediments.text})
             if self.sensors.problem != problem:
                 problem = self.sensors.problem
-                _log.warning("sensors: %s", problem or "the sensors file can be read again")
+                _log.warning("sensors: %s", problem or "the file of replacements can be read again")
             self._in_zone(reading.zone_offset_s)
             tell, self._tell_cron = self._tell_cron, False
             reading = replace(reading, cron=(*self.cron.ads, *self.load_sensors.ads))
@@ -459,9 +457,7 @@ class NodeDaemon:
             if before.claim.id is not taken.state.claim.id:
                 self.slave_tasks.claim_over(before.claim.id.text)
         if taken.state.broken is not None and taken.state.broken != before.broken:
-            _log.warning(
-                "%s accepts no jobs until you run `roost reopen %s`: %s", slot.name, slot.name, taken.state.broken
-            )
+            _log.warning("%s takes no jobs until `roost reopen %s`: %s", slot.name, slot.name, taken.state.broken)
         if taken.transitions and self._poll_is_far:
             self._poll_as_if_claimed()
         job = taken.state.claim.job_ad

@@ -76,7 +76,7 @@ class Fetching:
         match effect:
             case ef.FetchWork():
                 # What the core does with a job that was fetched may not stay half done.
-                must_go_on(self._spawn(self._fetch(slot), f"fetching work for {slot.name}"))
+                must_go_on(self._spawn(self._fetch(slot), f"fetching of work for {slot.name}"))
             case ef.ReplyFetch(accepted=accepted, job_ad=job_ad, claim_id=claim_id, rejection=rejection):
                 if not accepted:
                     what = f"the fetched job {job_ad.get('Cmd')} of {job_ad.get('Owner')}"
@@ -134,9 +134,9 @@ class Fetching:
             found = None if path is None else await self._fetched(slot, path)
         except Exception as error:
             # A slot that never hears what its hook brings would never have it called again.
-            _log.exception("%s: internal error: the hook's result is unknown; treated as no work", slot.name)
+            _log.exception("%s: internal error: what the hook brings is not known; taken as no work", slot.name)
             said = traceback.format_exception_only(error)[-1].strip()
-            found = HookFailed(text=f"internal error; see the machine's log: {said}")
+            found = HookFailed(text=f"internal error, see the machine's log: {said}")
         if isinstance(found, HookFailed):
             self._offer(slot, FetchedWorkOffered(problem=found.text[:PROBLEM_CHARS_MAX]))
         else:
@@ -167,7 +167,7 @@ class Fetching:
 
     @staticmethod
     def _no_work(slot: NodeSlot, text: str) -> HookFailed:
-        _log.warning("%s: %s; treated as no work", slot.name, text)
+        _log.warning("%s: %s; taken as no work", slot.name, text)
         return HookFailed(text=text)
 
     async def _tell(

@@ -39,7 +39,7 @@ class Impediments:
     def found(self, text: str) -> None:
         """A job could not be run, and no other could have been."""
         if text and not self.text:
-            _log.error("this machine accepts no jobs until this is fixed: %s", text)
+            _log.error("this machine takes no jobs until this is fixed: %s", text)
             self.text = text
             self._note(text)
         self._not_before = asyncio.get_running_loop().time() + AGAIN_S
@@ -50,7 +50,7 @@ class Impediments:
             return
         problem = await asyncio.to_thread(self._probed)
         if not problem:
-            _log.info("this machine accepts jobs again")
+            _log.info("this machine takes jobs again")
             self._note("")
         self.text = problem
 

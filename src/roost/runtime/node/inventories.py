@@ -65,7 +65,7 @@ def _printed(inventory: Inventory) -> str:
     except OSError as error:
         raise inventory_error(inventory, f"{path}: {error.strerror}") from None
     if done.returncode:
-        complaint = done.stderr.decode(errors="replace").strip()[:500] or "it printed nothing"
+        complaint = done.stderr.decode(errors="replace").strip()[:500] or "it said nothing"
         raise inventory_error(inventory, f"{path} ended with status {done.returncode}: {complaint}")
     if len(done.stdout) > OUTPUT_BYTES_MAX:
         raise inventory_error(inventory, f"{path} printed more than {OUTPUT_BYTES_MAX} bytes")

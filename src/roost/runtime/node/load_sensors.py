@@ -142,9 +142,9 @@ class LoadSensors:
             try:
                 await self._run(path)
             except NoSuchAccount as problem:
-                _log.error("load sensor %s was not started: STARTD_LOAD_SENSOR_USER: %s", path, problem)
+                _log.error("load sensor %s is not started: STARTD_LOAD_SENSOR_USER: %s", path, problem)
             except OSError as problem:
-                _log.error("load sensor %s was not started: %s", path, problem)
+                _log.error("load sensor %s is not started: %s", path, problem)
             await asyncio.sleep(self._interval_s)
 
     def _account(self) -> Account | None:
@@ -195,16 +195,16 @@ class LoadSensors:
             await asyncio.wait([run], timeout=self._interval_s)
             if run.done():
                 result = run.result()
-                how = result.text if isinstance(result, HookFailed) else f"it exited with status {result.status}"
-                _log.warning("load sensor %s: %s; restarting it", path, how)
+                how = result.text if isinstance(result, HookFailed) else f"it ended with status {result.status}"
+                _log.warning("load sensor %s: %s; it is started again", path, how)
                 return
             if loop.time() - asked_at > HANGS_S:
-                _log.error("load sensor %s did not answer for %g s; killing and restarting it", path, HANGS_S)
+                _log.error("load sensor %s did not answer for %g s; it is killed and started again", path, HANGS_S)
                 self._texts.pop(path, None)
                 self._changed()
                 return
             if _changed_at(path) != changed_at:
-                _log.info("load sensor %s has changed; restarting it", path)
+                _log.info("load sensor %s has changed; it is started again", path)
                 return
 
 

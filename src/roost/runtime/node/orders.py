@@ -167,7 +167,7 @@ class NodeOrders:
         try:
             self._daemon.state.keep_claim(slot, self._machine)
         except OSError as problem:
-            _log.error("cannot save the claim of %s: %s", slot.name, problem.strerror)
+            _log.error("the claim of %s cannot be saved: %s", slot.name, problem.strerror)
 
     def _wake(self, slot: NodeSlot, timer: Timer, at: float | None) -> None:
         old = self._timers.pop((slot, timer), None)

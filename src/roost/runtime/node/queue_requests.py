@@ -188,7 +188,7 @@ class QueueRequests:
                 self._daemon.outbox.to_queue(sender, gone)
             return None
         ids = causes_of(found[0].state.claim.job_ad, message.request).bracketed()
-        _log.info("run %s of %s must end: %s%s", message.run, sender, message.ending, ids)
+        _log.info("run %s of %s is to end: %s%s", message.run, sender, message.ending, ids)
         if message.request:
             self._daemon.transition_log.ordered(found[0].name, message.request)
         return self._machine.end_run(message.claim_id, message.run, cause, hard=message.hard, now=now)

@@ -80,7 +80,7 @@ class Replacements:
             wrong = _mistake(values)
         except (OSError, ValueError) as problem:
             wrong = str(problem)
-        self.problem = f"{path}: {wrong}; the previous readings remain in effect" if wrong else ""
+        self.problem = f"{path}: {wrong}; the readings before it stay" if wrong else ""
         if not wrong:
             self._values = values
 
@@ -98,8 +98,7 @@ def _mistake(values: object) -> str:
             good = _is_number(value) or (value is None and name == "console_idle_s")
         else:
             return (
-                f"there is no reading {name!r}; the readings are load, load_values, attributes, "
-                f"{', '.join(sorted(_NUMBERS))}"
+                f"there is no reading {name!r}; there are load, load_values, attributes, {', '.join(sorted(_NUMBERS))}"
             )
         if not good:
             return f"{name} cannot be {value!r}"
@@ -188,7 +187,7 @@ class Sensors:
             return Filesystem(name=str(execute), free_kb=int(replaced.get("disk_kb", 0)))
         free_kb = found.f_bavail * found.f_frsize // _KIB
         if free_kb * _KIB < PROBE_BYTES:
-            # Slots are laid out once. What is full accepts no jobs until there is room (`impediments`), then has all.
+            # Slots are laid out once. What is full takes no jobs until there is room (`impediments`), and then has all.
             free_kb = found.f_blocks * found.f_frsize // _KIB
         return Filesystem(name=f"{os.major(device)}:{os.minor(device)}", free_kb=int(replaced.get("disk_kb", free_kb)))
 

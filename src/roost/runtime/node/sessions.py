@@ -72,7 +72,7 @@ class Session:
         try:
             write_whole(self.directory / _END, msgspec.json.encode(end))
         except OSError as problem:
-            _log.warning("cannot record the end of job %s: %s", self.about.job, problem)
+            _log.warning("the end of job %s cannot be written down: %s", self.about.job, problem)
         self.ended.set()
         self.streams.stir()
 
@@ -184,7 +184,7 @@ class Sessions:
             now = asyncio.get_running_loop().time()
             for name, found in list(self._sessions.items()):
                 if now - found.seen > LEASE_S:
-                    _log.warning("job %s: no sign of life from its user's command for %g s", found.about.job, LEASE_S)
+                    _log.warning("job %s: its user's command is silent for %g s", found.about.job, LEASE_S)
                     self.leave(name)
 
 

@@ -123,8 +123,7 @@ class SlotPublisher:
         large = {name: size for name, ad in ads.items() if (size := size_of(ad)) > AD_BYTES_MAX}
         for name in sorted(large.keys() - self._large):
             _log.error(
-                "the ad of %s has %d bytes and is not published, because a message is limited to %d bytes; "
-                    "the slot gets no jobs. Reduce what STARTD_ATTRS or the programs of STARTD_CRON_JOBLIST "
-                        "add to it", name, large[name], AD_BYTES_MAX,
+                "the ad of %s has %d bytes and is not published, for a message has at most %d: it gets no jobs; have "
+                "STARTD_ATTRS or the programs of STARTD_CRON_JOBLIST put less into it", name, large[name], AD_BYTES_MAX,
             )  # fmt: skip
         self._large = set(large)

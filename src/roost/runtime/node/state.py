@@ -130,7 +130,7 @@ class NodeState:
             self._directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         except OSError as error:
             # The next poll tries again.
-            _log.error("cannot save the state of the machine: %s", error)
+            _log.error("the state of the machine cannot be saved: %s", error)
             return
         self._written.clear()
         for slot in machine.slots:
@@ -155,7 +155,7 @@ class NodeState:
                 self._keep_shared(machine)
             except OSError as error:
                 # The run's record will not be kept either, and then nothing is begun.
-                _log.error("cannot save the state of the machine: %s", error)
+                _log.error("the state of the machine cannot be saved: %s", error)
         self._reports.begins_program(slot.run_name, self._record(slot))
 
     def write(self, machine: Machine, unripe: bool = False) -> None:
@@ -186,7 +186,7 @@ class NodeState:
                 self._begun.pop(name, None)
                 self._ads.pop(name, None)
         except OSError as error:
-            _log.error("cannot save the state of the machine: %s", error)
+            _log.error("the state of the machine cannot be saved: %s", error)
 
     def keep_claim(self, slot: NodeSlot, machine: Machine) -> None:
         """Write down a claim without a run now: slave tasks begin on it. Raises OSError."""

@@ -169,7 +169,7 @@ class TransitionLog:
     # -- writing -------------------------------------------------------------------------------------
 
     async def keep(self) -> None:
-        """Write what comes, forever."""
+        """Write what comes, for ever."""
         while True:
             await self._noted.wait()
             await asyncio.sleep(GATHER_S)
@@ -224,7 +224,7 @@ class TransitionLog:
             if size > BYTES_MAX:
                 self.path.replace(self.path.with_name(f"{self.path.name}.1"))
         except OSError as error:
-            _log.warning("%s: %s: slot transitions are not being recorded", self.path, error.strerror)
+            _log.warning("%s: %s: what happened to slots is not recorded", self.path, error.strerror)
 
     # -- reading -------------------------------------------------------------------------------------
 

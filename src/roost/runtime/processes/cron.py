@@ -131,7 +131,7 @@ class CronPrograms:
         try:
             while True:
                 if run is not None and not run.done() and job.kill:
-                    self._around.log.warning("%s was killed: it ran longer than its period", self._called(job))
+                    self._around.log.warning("%s is killed: it takes longer than its period", self._called(job))
                     await _cancelled(run)
                 if run is None or run.done():
                     ended, run = run, None
@@ -190,7 +190,7 @@ class CronPrograms:
             self._around.log.error("%s failed: %s", self._called(job), result.text)
         elif result.status and self._plan.logs_failures:
             self._around.log.warning(
-                "%s exited with status %d: %s", self._called(job), result.status, result.errors.strip()[:1000]
+                "%s ended with status %d: %s", self._called(job), result.status, result.errors.strip()[:1000]
             )
 
     def _called(self, job: CronJob) -> str:

@@ -147,7 +147,7 @@ class Family:
         if end is not None and end.final:
             self._settle(end)
         else:
-            self._burial = self._loop.create_task(self._bury(), name=f"cleanup of {self.key}")
+            self._burial = self._loop.create_task(self._bury(), name=f"burial of {self.key}")
 
     async def _bury(self) -> None:
         """The shepherd did not finish its work; it is done here."""
@@ -156,10 +156,10 @@ class Family:
             try:
                 await asyncio.to_thread(bury, self.record, started.key, started)
             except OSError as problem:
-                _log.error("%s: cannot kill the job's remaining processes: %s", started.key, problem)
+                _log.error("%s: what is left of the job cannot be ended: %s", started.key, problem)
             except Exception:
-                # Without an end the run would stay forever.
-                _log.exception("internal error: cannot kill the remaining processes of %s", started.key)
+                # Without an end the run would stay for ever.
+                _log.exception("internal error: what is left of %s cannot be ended", started.key)
         self._settle(self._recorded())
 
     def _recorded(self) -> EndRecord | None:

@@ -57,7 +57,7 @@ _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_.]*")
 class HookCall:
     """A program to be run, and what it is told."""
 
-    #: Names the call, forever.
+    #: Names the call, for ever.
     key: str
     path: Path
     arguments: tuple[str, ...] = ()
@@ -67,7 +67,7 @@ class HookCall:
     directory: Path = Path("/")
     #: The account that it runs as; None for the account of the node.
     account: Account | None = None
-    #: How long it may take, s; None forever.
+    #: How long it may take, s; None for ever.
     timeout_s: float | None = None
     #: Files that what it prints is added to, in place of being read.
     printed_to: tuple[Path | None, Path | None] | None = None
@@ -109,12 +109,12 @@ def refusal(path: Path) -> str:
         if not stat.S_ISREG(found.st_mode) or not found.st_mode & 0o111:
             return f"{path} is not an executable file"
         if found.st_mode & stat.S_IWOTH:
-            return f"{path} is world-writable (chmod o-w)"
+            return f"everybody may write to {path} (chmod o-w)"
         links = list(_links(path))
         nearest = {each.parent for each in links}
         for place in dict.fromkeys(above for each in links for above in each.parents):
             if _is_open(place, is_nearest=place in nearest):
-                return f"{place} is world-writable, so any user could put another program there (chmod o-w)"
+                return f"everybody may write to {place}, and put another program there (chmod o-w)"
     except OSError as problem:
         return f"{path}: {problem.strerror}"
     return ""
@@ -216,7 +216,7 @@ async def _run(nursery: Nursery, place: Path, call: HookCall) -> HookResult | Ho
     if too_much.is_set():
         return HookFailed(text=f"{call.path} {out.refused or err.refused} and was killed")
     if not end.is_seen:
-        return HookFailed(text=f"it is unknown how {call.path} ended")
+        return HookFailed(text=f"the end of {call.path} was not observed")
     status = end.exit_code if end.exit_code is not None else -(end.signal or 0)
     return HookResult(status=status, output=out.text, errors=err.text)
 
@@ -331,11 +331,11 @@ def printed_ad(output: str, *, is_job: bool = False) -> ClassAd | HookFailed:
         for each in parse_ads(output, Form.OLD):
             twice = next((name for name in each if name in found), None)
             if twice is not None:
-                return HookFailed(text=f"it printed more than one ad: {twice} is repeated after an empty line")
+                return HookFailed(text=f"what it printed is more than one ad: {twice} comes again after a blank line")
             found.update(each)
         return _checked(found)
     except (ParseError, ValueError) as problem:
-        return HookFailed(text=f"its output is not an ad: {problem}")
+        return HookFailed(text=f"what it printed is not an ad: {problem}")
 
 
 def _checked(ad: ClassAd) -> ClassAd | HookFailed:
@@ -344,7 +344,7 @@ def _checked(ad: ClassAd) -> ClassAd | HookFailed:
     if odd is None:
         return ad
     remedy = "print one NAME = EXPRESSION per line, without square brackets and semicolons"
-    return HookFailed(text=f"its output is not an ad: {odd!r} is not a valid attribute name; {remedy}")
+    return HookFailed(text=f"what it printed is not an ad: {odd!r} is not a valid attribute name; {remedy}")
 
 
 def script_call(command: str) -> tuple[str | None, Path, tuple[str, ...]] | None:

@@ -97,7 +97,7 @@ def find_memory_control(name: str, base: str, jobs: Path | None) -> MemoryContro
     legacy = base_group(base, "memory")
     parent = legacy / name if legacy is not None else jobs
     if parent is None:
-        return "this process may not create control groups; it must run as root or as a service with Delegate=yes"
+        return "this process may not make control groups, for which it must be root or a service with Delegate=yes"
     probe = parent / f"probe-memory-{os.getpid()}"
     try:
         if legacy is None:
@@ -122,7 +122,7 @@ def hand_down(parent: Path, mount: Path) -> None:
             try:
                 switch.write_text("+memory")
             except OSError as error:
-                why = "it contains processes; set BASE_CGROUP to a group that contains none"
+                why = "it has processes of its own; name a group that has none as BASE_CGROUP"
                 text = why if error.errno == _BUSY else error.strerror
                 raise OSError(error.errno, text, str(group)) from None
 
@@ -168,6 +168,6 @@ def _bytes(config: Config, name: str, slot_ad: ClassAd, job_ad: ClassAd) -> int 
     except ParseError as error:
         value = error
     if isinstance(value, bool) or not isinstance(value, int | float) or not value >= 0:
-        _log.warning("%s = %s is %s, not a number of MB; this limit is not set", name, text, value)
+        _log.warning("%s = %s is not a number of MB but %s: this limit is not set", name, text, value)
         return None
     return int(min(value * _MIB, _BYTES_MAX))

@@ -171,7 +171,7 @@ class Nursery:
         start is cancelled is killed, unless this daemon leaves its jobs to the next one (`leave`).
         """
         if is_told_of(order.record, order.key):
-            raise AlreadyStarted(f"{order.record} already records {order.key}; use a different key for each start")
+            raise AlreadyStarted(f"{order.record} already records {order.key}; give each start a key of its own")
         async with self._slots:
             pending = _Pending(order, self._loop.create_future())
             number, data = self._packed(order)
@@ -244,7 +244,7 @@ class Nursery:
                     return
                 self._disconnect()
                 if not left:
-                    raise NurseryFailed(f"the nursery did not start: {self._last_words()}")
+                    raise NurseryFailed(f"the nursery does not start: {self._last_words()}")
 
     async def _begun(self) -> socket.socket | None:
         lock = await self._locked()
@@ -314,7 +314,7 @@ class Nursery:
             lines = path.read_text(errors="replace").splitlines()[-1:]
         except OSError:
             lines = []
-        return f"{lines[0]} (see {path})" if lines else f"it left no message in {path}"
+        return f"{lines[0]} (see {path})" if lines else f"it says nothing in {path}"
 
     def _disconnect(self) -> None:
         channel, self._channel = self._channel, None

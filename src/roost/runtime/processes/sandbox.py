@@ -50,7 +50,7 @@ class Sandbox:
             if permissions in MODES and MODES[permissions] != 0o700:
                 path.chmod(MODES[permissions])
         except OSError as problem:
-            text = f"cannot create the scratch directory {path}: {problem.strerror}"
+            text = f"cannot make the scratch directory {path}: {problem.strerror}"
             raise SandboxFailed(text + _remedy(execute, problem)) from problem
         return cls(path=path)
 
@@ -236,10 +236,10 @@ def _everything(path: Path) -> Iterator[os.stat_result]:
 def _remedy(execute: Path, problem: OSError) -> str:
     match problem.errno:
         case errno.ENOENT:
-            return f"; create {execute}, or set EXECUTE"
+            return f"; make {execute}, or set EXECUTE"
         case errno.EACCES | errno.EPERM | errno.EROFS:
-            return f"; allow this daemon to write to {execute}, or set EXECUTE"
+            return f"; let this daemon write to {execute}, or set EXECUTE"
         case errno.ENOSPC | errno.EDQUOT:
-            return f"; free some space on the disk of {execute}"
+            return f"; make room on the disk of {execute}"
         case _:
             return ""

@@ -78,7 +78,7 @@ class RelayOrder:
 class SpawnOrder:
     """A job's program and all that its process has from the beginning."""
 
-    #: Names the run, in the pool and forever; with its record's place it goes into the environment of its processes.
+    #: Names the run, in the pool and for ever; with its record's place it goes into the environment of its processes.
     key: str
     #: The run's record; made if it does not exist; its directory has to exist.
     record: Path
@@ -188,7 +188,7 @@ class NotStarted:
             if interpreter:
                 return f"its first line asks for {interpreter}, which this machine does not have"
             if Path(self.detail).exists():
-                return "the file exists, but its loader or a library is missing on this machine"
+                return "the file is there: its loader or a library is missing on this machine"
             return "check 'executable', and whether it is transferred"
         return _REMEDIES.get(("program", self.errno), "")
 
@@ -212,8 +212,8 @@ _HOLDS: Final[Mapping[str, StarterHold]] = {
 
 _WORDS: Final[Mapping[str, str]] = {
     "session": "The job's process could not be prepared:",
-    "streams": "The job's standard streams could not be set up:",
-    "limits": "The resource limits of the job could not be set:",
+    "streams": "The streams of the job could not be made:",
+    "limits": "The limits of the job's process could not be set:",
     "account": "The job could not run as its user:",
     "directory": "The job's working directory cannot be entered:",
     "input": "The job's standard input cannot be opened:",
@@ -221,7 +221,7 @@ _WORDS: Final[Mapping[str, str]] = {
     "error": "The job's standard error cannot be opened:",
     "program": "The job's program cannot be executed:",
     "record": "The start of the job could not be recorded:",
-    "shepherd": "The machine cannot create another process:",
+    "shepherd": "The machine has no room for another process:",
     "memory": "The memory of the job cannot be limited:",
 }
 
@@ -235,8 +235,8 @@ _REMEDIES: Final[Mapping[tuple[str | None, int], str]] = {
     ("directory", errno.ENOENT): "check 'initialdir', or let files be transferred",
     ("input", errno.ENOENT): "check 'input', and whether it is transferred",
     (None, errno.EACCES): "the job's user is not allowed to",
-    (None, errno.ENOSPC): "the disk is full",
-    (None, errno.EDQUOT): "the user's disk quota is exhausted",
+    (None, errno.ENOSPC): "there is no room on the disk",
+    (None, errno.EDQUOT): "the user's share of the disk is used up",
 }
 
 

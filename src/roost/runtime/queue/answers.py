@@ -148,7 +148,7 @@ class QueueAnswers(RequestAnswers):
                 return await self.cell.edit(request, sender)
             case cell.ChangeCell():
                 return await self.cell.change(request, sender)
-        raise AssertionError(f"the queue has no handler for the request {request}")
+        raise AssertionError(f"the queue has no answer to a request of the table: {request}")
 
     def _budget(self, what: str, reply: str) -> Budget:
         """What a request may cost, with signs of life for the one who asks."""
@@ -181,7 +181,7 @@ class QueueAnswers(RequestAnswers):
         except PlanError as error:
             raise BadRequest(f"submit.clusters: {error}") from None
         if not sum(each.count for each in clusters):
-            raise BadRequest("nothing was submitted")
+            raise BadRequest("nothing is submitted")
         verified = await self.cell.verified(clusters, sender)
         if isinstance(verified, Answer):
             return verified

@@ -58,7 +58,7 @@ class QueueCron:
         try:
             self._nursery = await Nursery.start(self._home.run / "schedd-nursery")
         except NurseryFailed as error:
-            _log.error("the programs of SCHEDD_CRON_JOBLIST cannot run: %s", error)
+            _log.error("no program of SCHEDD_CRON_JOBLIST can run: %s", error)
             return
         await remove_hook_calls(place)
         nursery = self._nursery

@@ -213,7 +213,7 @@ class ScheddDaemon:
         self.tell(kept.noted)
         self._note_configuration(None)
         self.feed(ev.Started(claims=kept.claims))
-        _log.info("restored %d clusters and %d claims", len(kept.clusters), len(kept.claims))
+        _log.info("%d clusters, %d claims were kept", len(kept.clusters), len(kept.claims))
         return kept.claims
 
     async def reconfigure(self, config: Config) -> None:
@@ -337,7 +337,7 @@ class ScheddDaemon:
                     try:
                         await self._perform(effect, step.request)
                     except (WireError, OSError) as error:
-                        _log.error("%s was not carried out: %s", type(effect).__name__, error)
+                        _log.error("%s is not done: %s", type(effect).__name__, error)
             self._idle = not self._steps
 
     async def _commit(
@@ -353,13 +353,13 @@ class ScheddDaemon:
                     self._thread, self.store.commit, changes, number, written, told_of, filed, reported
                 )
                 if pause_s > FIRST_PAUSE_S:
-                    _log.warning("the database is writable again; the queue resumes")
+                    _log.warning("the database can be written again: the queue goes on")
                     self.watch.back()
                 return committed
             except Damaged:
                 raise
             except StoreError as error:
-                _log.error("%s; trying again in %.1f s; no requests are answered until then", error, pause_s)
+                _log.error("%s; trying again in %.1f s; requests are not answered until then", error, pause_s)
                 self.watch.away(error)
                 await asyncio.sleep(pause_s)
                 pause_s = min(pause_s * 2, 10.0)
@@ -408,7 +408,7 @@ class ScheddDaemon:
 
     def _commits_ended(self, task: asyncio.Task[None]) -> None:
         if not task.cancelled() and not self.watch.damage:
-            _log.critical("internal error: the queue's state is no longer being saved", exc_info=task.exception())
+            _log.critical("internal error: state is no longer saved", exc_info=task.exception())
             give_up()
 
     async def _go_on(self) -> None:
@@ -542,7 +542,7 @@ class ScheddDaemon:
             else:
                 answer = await self.spool.serve(message, self.queue, sender)
         except Exception as error:
-            # Without an answer the machine would ask again forever.
+            # Without an answer the machine would ask again for ever.
             answer = internal_error(message, sender, error)
         if answer is not None:
             await self.bus.send(reply, answer)

@@ -23,8 +23,7 @@ _log = logging.getLogger("roost.schedd")
 WATCH_S: Final = 5.0
 #: What the administrator does.
 REMEDY: Final = (
-    "stop the pool with `roost down --leave-jobs` before the jobs' leases expire, restore the backup, and "
-    "start the pool again"
+    "end the pool with `roost down --leave-jobs` within the lease of the jobs, restore the backup, and start it again"
 )
 
 
@@ -48,7 +47,7 @@ class DatabaseWatch:
 
     def away(self, error: StoreError) -> None:
         """The database cannot be written for now; changes wait for it, and so do those who asked for them."""
-        self._home.note_problem(self._role, f"{error}. Requests for changes are not answered until it can be written")
+        self._home.note_problem(self._role, f"{error}. Requests for changes are not answered until it can")
 
     def back(self) -> None:
         """The database can be written again."""

@@ -191,9 +191,7 @@ class Demands:
         try:
             await self._tell()
         except Exception:
-            _log.exception(
-                "internal error: idle jobs were not reported to the negotiator; trying again in %g s", FAILED_S
-            )
+            _log.exception("internal error: the matchmaker is not told of idle jobs; trying again in %g s", FAILED_S)
             self._asks_from = asyncio.get_running_loop().time() + FAILED_S
             self.soon()
 
@@ -255,7 +253,7 @@ class Demands:
         Where there is not room for all, each submitter has an equal part of it, and what one does not need is shared
         again among the others. The first one changes from word to word, so that each has its turn before long. What
         the matchmaker knows takes little room, so that more find room in the next word. When no more do, every
-        other word goes on where the one before it stopped, and no kind of job waits forever behind others.
+        other word goes on where the one before it stopped, and no kind of job waits for ever behind others.
         """
         names = list(offered)
         start = bisect.bisect_right(names, self._first)
@@ -272,7 +270,7 @@ class Demands:
                 for number, request in requests:
                     size = _REQUEST_BYTES + (len(msgspec.json.encode(request.ad)) if request.ad else 0)
                     if size > REQUEST_BYTES_MAX:
-                        _log.warning("job %s cannot be matched: its request has %d bytes", request.job, size)
+                        _log.warning("job %s gets no slot: what it asks for has %d bytes", request.job, size)
                     elif size > room and found:
                         break
                     else:
@@ -338,7 +336,7 @@ class Demands:
             self._hidden = hidden
             if hidden:
                 _log.warning(
-                    "only %d of %d submitters were reported to the pool: the others do not fit into a message",
+                    "the pool is told of %d of %d submitters only: a message has no room for the others",
                     len(found),
                     len(ads),
                 )

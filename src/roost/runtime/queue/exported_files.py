@@ -67,7 +67,7 @@ class _Part:
         except Exception:
             self._failed()
             _log.critical(
-                "internal error: %s was not written; trying again in %g s",
+                "internal error: %s is not written; it is taken up again in %g s",
                 self._name, self._pause_s, exc_info=True,
             )  # fmt: skip
             self._pause_s = min(self._pause_s * 2, LONGEST_PAUSE_S)
@@ -171,7 +171,7 @@ class ExportedFiles:
             self._submit(part, file.write)
 
     def _write(self, steps: Sequence[Sequence[ch.Change]]) -> None:
-        # What others are told on the queue's machine must not stop the queue.
+        # What others are told beside the queue must not stop the queue.
         if self._mirror is not None and not self._mirror_part.has_failed:
             self._mirror_part.do(partial(self._mirror.add, steps))
         if self._history is not None:
@@ -184,7 +184,7 @@ class ExportedFiles:
         except Exception:
             last = "" if change.last is None else f" to {JobId(change.job.cluster, change.last)}"
             _log.critical(
-                "internal error: %s%s: some jobs are missing from the history file; `roost history` lists them",
+                "internal error: %s%s: not all are in the history file; `roost history` has them",
                 change.job, last, exc_info=True,
             )  # fmt: skip
 

@@ -143,7 +143,7 @@ class HistoryFile:
         text = f"{error.filename or path}: {error.strerror}"
         if text not in self._told:
             self._told.add(text)
-            _log.error("a job that left the queue is missing from its history file: %s; `roost history` lists it", text)
+            _log.error("a job that has left is not in its history file: %s; `roost history` has it", text)
 
 
 def _job(ad: ClassAd) -> tuple[object, object]:

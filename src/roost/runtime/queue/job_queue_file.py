@@ -138,5 +138,5 @@ class JobQueueFile:
     def _failed(self, error: OSError) -> None:
         text = f"{error.filename or self._path}: {error.strerror}"
         if text != self._problem:
-            _log.error("cannot write the mirror of the job queue: %s; it will be rewritten as soon as possible", text)
+            _log.error("the mirror of the job queue is not written: %s; it is rewritten when that is possible", text)
         self._problem, self._again_at = text, self._clock() + _PAUSE_S

@@ -1,4 +1,4 @@
-"""Jobs that run on the queue's machine: a machine within the queue's daemon, with a bus of one line.
+"""Jobs that run beside the queue: a machine within the queue's daemon, with a bus of one line.
 
 It is the daemon of an execute machine, unchanged, with one partitionable slot of unlimited size, a policy that never
 interferes, and a directory of its own; so these jobs have shepherds, are adopted after a kill, held and removed like
@@ -56,7 +56,7 @@ _SHARED: Final = (
 
 
 class LocalRunsDaemon(Protocol):
-    """What jobs that run on the queue's machine need of its daemon."""
+    """What jobs that run beside the queue need of its daemon."""
 
     context: RoleContext
     clock: Clock
@@ -92,7 +92,7 @@ class LocalRuns:
     def look(self) -> None:
         """Idle jobs may have changed."""
         if self._task is None and self._daemon.queue.offered(self._daemon.clock.now(), local=True):
-            self._task = asyncio.create_task(self._match(), name="jobs on the queue's machine")
+            self._task = asyncio.create_task(self._match(), name="jobs beside the queue")
             self._task.add_done_callback(self._looked)
 
     def _looked(self, task: asyncio.Task[None]) -> None:
@@ -147,11 +147,11 @@ class LocalRuns:
                     self._machine = await self._begin()
                 except (ConfigurationRefused, OSError) as problem:
                     self._failed_at = loop.time()
-                    _log.error("no job can run on the queue's machine: %s", problem)
+                    _log.error("no job can run beside the queue: %s", problem)
                 except Exception:
                     # The queue's other jobs go on.
                     self._failed_at = loop.time()
-                    _log.exception("internal error: no job can run on the queue's machine")
+                    _log.exception("internal error: no job can run beside the queue")
             return self._machine
 
     async def _begin(self) -> NodeDaemon:
@@ -205,7 +205,7 @@ class InnerBus:
         """A question about files. Raises BusError."""
         answer = await self._daemon.spool.serve(message, self._daemon.queue, local_name(self._daemon.context.name))
         if answer is None:
-            raise BusError(f"the queue has no handler for {type(message).__name__}")
+            raise BusError(f"the queue has no answer to {type(message).__name__}")
         return answer
 
     async def answer(self, reply: str, answer: Answer) -> None:

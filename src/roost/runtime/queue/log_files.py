@@ -98,18 +98,18 @@ class LogFiles:
             why = problem.strerror or str(problem)
             if why != self._told.get((path, owner)):
                 # Not again at every try.
-                _log.error("cannot write the event log %s of %s: %s", path, owner, why)
+                _log.error("the event log %s of %s cannot be written: %s", path, owner, why)
             if problem.errno in _PASSING:
                 self._told[path, owner] = why
                 self._waiting[path, owner] = parts
                 return
-            text = f"Cannot write the event log {path}: {why}; correct the job's 'log', or the directory it names"
+            text = f"The event log {path} cannot be written: {why}; correct 'log' of the job, or its directory"
             code = HoldCode.UNABLE_TO_INIT_USER_LOG
             refused = LogRefused(path=path, owner=owner, code=code, subcode=problem.errno or 0, text=text)
             found.refused.append(refused)
         except Exception:
             if self._told.get((path, owner)) != _INTERNAL:
-                _log.exception("internal error: the event log %s of %s was not written; trying again", path, owner)
+                _log.exception("internal error: the event log %s of %s is not written; it is tried again", path, owner)
             self._told[path, owner] = _INTERNAL
             self._waiting[path, owner] = parts
             return
@@ -125,7 +125,7 @@ class LogFiles:
                 total -= len(piece.text)
                 found.done.append(piece.id)
                 _log.error(
-                    "the event log %s of %s could not be written for too long; some events were dropped", path, owner
+                    "the event log %s of %s could not be written for too long: some events are dropped", path, owner
                 )
             if not parts:
                 del self._waiting[path, owner]

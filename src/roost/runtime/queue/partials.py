@@ -47,7 +47,7 @@ class Partials:
         except FileNotFoundError:
             return
         except OSError as error:
-            _log.error("cannot read %s: %s; incomplete files may be left behind", self._path, error.strerror)
+            _log.error("%s cannot be read: %s; incomplete files may be left behind", self._path, error.strerror)
             return
         for line in lines:
             try:

@@ -174,7 +174,7 @@ class Spool:
             try:
                 await asyncio.to_thread(self._settle, job.id)
             except OSError as problem:
-                text = f"cannot restore the job's saved files: {problem.filename}: {problem.strerror}"
+                text = f"cannot put back what the job had saved: {problem.filename}: {problem.strerror}"
                 code = int(StarterHold.TRANSFER_INPUT_ERROR)
                 return Files(error=text, code=code, subcode=problem.errno or 0)
         hands = await self._hands_soon(job)

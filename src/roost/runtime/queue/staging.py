@@ -260,7 +260,7 @@ def _listed(hands: Hands, place: Path) -> list[tuple[FileItem, Path]]:
     except (OSError, ValueError) as problem:
         raise BadRequest(str(problem)) from None
     if len(found) > ITEMS_MAX:
-        raise BadRequest(f"more than {ITEMS_MAX} files; pack them into an archive")
+        raise BadRequest(f"more than {ITEMS_MAX} files; pack them into one")
     return found
 
 

@@ -359,7 +359,7 @@ class Store:
             with self.database.reading() as connection:
                 yield connection
         except (ValueError, TypeError, msgspec.DecodeError) as error:
-            what = f"the database {self.database.shown} is damaged: a row cannot be read: {error}"
+            what = f"the database {self.database.shown} is damaged: a row of it cannot be read: {error}"
             raise Damaged(f"{what}; {RESTORE}") from None
 
     def history(self, *, limit: int, cluster: int | None = None, proc: int | None = None) -> Iterator[ClassAd]:

@@ -49,7 +49,7 @@ class SystemSubmitHost:
         """The text of a regular file, or of a pipe handed to this program; what is not UTF-8 becomes signs of it."""
         whole = self._path(path)
         try:
-            # Opening a pipe without a writer would wait forever.
+            # Opening a pipe without a writer would wait for ever.
             if not whole.is_file() and not str(whole).startswith(_HANDED_OVER):
                 return None
             with whole.open(encoding="utf-8", errors="replace", newline="") as file:

@@ -136,8 +136,8 @@ def take_lock(path: Path, *, own_job: str = "", patience_s: float = LOCKED_S) ->
             return True
         if is_late and isinstance(owner, _Owner) and not (own_job and owner.job == own_job):
             raise Locked(
-                f"{path}: process {owner.pid}{owner.job and f', job {owner.job},'} is already running this "
-                "DAG; wait for it to finish, or remove its job"
+                f"{path}: process {owner.pid}{owner.job and f', job {owner.job},'} runs this DAG; wait for its end, or "
+                f"remove its job"
             )
         time.sleep(_LOOK_S)
 

@@ -330,7 +330,7 @@ class Process:
             return ""
 
     def _not_submitted(self, name: str, text: str, *, final: bool) -> None:
-        _log.error("node %s was not submitted: %s", name, text)
+        _log.error("node %s is not submitted: %s", name, text)
         self.states.refused(name)
         self._tell(o.SubmitRefused(node=name, text=text.splitlines()[0], final=final))
 
@@ -378,7 +378,7 @@ class Process:
         self._carry_out()
         now, code = self.clock.now(), final_exit(finish.exit_code)
         if code != finish.exit_code:
-            _log.warning("exit status %d would restart the run; exiting with %d instead", finish.exit_code, code)
+            _log.warning("exit status %d would start the run again: it ends with %d", finish.exit_code, code)
         self._publish(now, at_once=True)
         text = metrics_text(
             self.run,

@@ -35,7 +35,7 @@ class Scripts:
     def start(self, node: Node, point: ScriptPoint, words: tuple[str, ...]) -> str:
         """Start one; what is wrong if it cannot be, and then it ends with `NOT_STARTED`."""
         script = {ScriptPoint.PRE: node.pre, ScriptPoint.POST: node.post, ScriptPoint.HOLD: node.held}[point]
-        assert script is not None, "the node has no such script"
+        assert script is not None, "a script that the node does not have"
         directory = self.place(node)
         debug: IO[bytes] | None = None
         try:

@@ -7,7 +7,7 @@
 * JOB_START_COUNT slots may be asked for within JOB_START_DELAY seconds. A job that follows another on the same claim
   starts at once, as it does in HTCondor, where it needs no shadow of its own.
 
-Jobs that run on the queue's machine count for neither of the last two.
+Jobs that run beside the queue count for neither of the last two.
 """
 
 from __future__ import annotations
@@ -96,10 +96,10 @@ class Limits:
             known = present.count(clusters)
         mine = known[owner]
         if mine + jobs > self.jobs_per_owner_max:
-            about = f"{owner} already has {mine} jobs in the queue and is submitting {jobs}"
+            about = f"{owner} has {mine} jobs in the queue and submits {jobs}"
             return _exceeds("MAX_JOBS_PER_OWNER", self.jobs_per_owner_max, about)
         if (there := known.total()) + jobs > self.jobs_max:
-            about = f"the queue already has {there} jobs and {jobs} are being submitted"
+            about = f"there are {there} jobs in the queue and {jobs} are submitted"
             return _exceeds("MAX_JOBS_SUBMITTED", self.jobs_max, about)
         known[owner] += jobs
         return ""

@@ -92,7 +92,7 @@ class Admission:
             try:
                 self._transform(each, cluster, world)
             except TransformError as problem:
-                raise NotAdmitted(each.knob, f"{each.knob} cannot be applied: {problem}") from None
+                raise NotAdmitted(each.knob, f"{each.knob} cannot be carried out: {problem}") from None
 
     def _transform(self, each: NamedTransform, cluster: Cluster, world: World) -> None:
         varying = _varying(cluster)
@@ -147,11 +147,11 @@ class NotAdmitted(Exception):
 
     def __init__(self, rule: str, text: str, remedy: str = "") -> None:
         super().__init__(text)
-        self.remedy = remedy or f"Change the job so that it meets {rule}, or ask the administrator about it."
+        self.remedy = remedy or f"Change the job so that it meets {rule}, or ask the administrator why it is there."
 
 
 def check_groups(cluster: Cluster) -> set[str]:
-    """In whose names the jobs of a cluster compete, until they exceed NAMES_MAX. Raises NotAdmitted.
+    """In whose names the jobs of a cluster compete, until there are more than NAMES_MAX. Raises NotAdmitted.
 
     Groups are plain texts: an expression could be one group for who decides about the job, and another for who counts
     what it uses.
@@ -174,10 +174,10 @@ def _check_groups(ad: ClassAd, where: str) -> None:
         cell = ad.cell(key)
         if isinstance(cell, str) and len(cell) > NAME_CHARS_MAX:
             remedy = "Choose a shorter name for the group."
-            raise NotAdmitted(name, f"{name} has {len(cell)} characters{where}; the limit is {NAME_CHARS_MAX}", remedy)
+            raise NotAdmitted(name, f"{name} has {len(cell)} characters{where}; {NAME_CHARS_MAX} is the most", remedy)
     if name := not_plain(ad):
-        remedy = "Write it as a quoted string, or use accounting_group in the submit description."
-        raise NotAdmitted(name, f"{name} is not a string{where}", remedy)
+        remedy = "Write it as a text in quotes, or use accounting_group in the submit file."
+        raise NotAdmitted(name, f"{name} is not a text{where}", remedy)
 
 
 def check_size(cluster: Cluster) -> None:
@@ -188,7 +188,7 @@ def check_size(cluster: Cluster) -> None:
     for proc in sorted({0, 0 if cluster.plan is None else cluster.plan.longest}):
         text = too_large(cluster.submitted_ad(proc))
         if text:
-            raise NotAdmitted("a job", f"{text} (job {proc} of the cluster)", "Transfer large data as files.")
+            raise NotAdmitted("a job", f"{text} (job {proc} of the cluster)", "Have large data transferred as files.")
 
 
 def too_large(ad: ClassAd) -> str:
@@ -199,7 +199,7 @@ def too_large(ad: ClassAd) -> str:
     if sum(map(_most, links)) <= JOB_CHARS_MAX:
         return ""
     size = sum(map(size_of, links))
-    return f"its ad has {size} characters; the limit is {JOB_CHARS_MAX}" if size > JOB_CHARS_MAX else ""
+    return f"its ad has {size} characters, and {JOB_CHARS_MAX} is the most" if size > JOB_CHARS_MAX else ""
 
 
 def check_description(cluster: Cluster) -> None:
@@ -245,8 +245,8 @@ def _procs(cluster: Cluster, knob: str) -> range:
     if cluster.count > ONE_BY_ONE_MAX:
         raise NotAdmitted(
             knob,
-            f"{knob} depends on attributes that differ between the {cluster.count} jobs of a cluster, and is "
-            f"evaluated for at most {ONE_BY_ONE_MAX} jobs; submit them in several clusters",
+            f"{knob} is about what differs between the {cluster.count} jobs of a cluster, and is asked for "
+            f"{ONE_BY_ONE_MAX} at most: submit them in several clusters",
         )
     return range(cluster.count)
 
@@ -296,22 +296,22 @@ def _transforms(config: Config, wrong: list[Diagnostic]) -> Iterator[NamedTransf
         knob = f"JOB_TRANSFORM_{name}"
         found = config.find(knob, subsys="SCHEDD")
         if found is None or not found.text.strip():
-            wrong.append(_wrong_transform(config, knob, "it is listed in JOB_TRANSFORM_NAMES but not set"))
+            wrong.append(_wrong_transform(config, knob, "JOB_TRANSFORM_NAMES names it, and it is not set"))
             continue
         if found.text.lstrip().startswith("["):
-            remedy = "Write the rules as statements: SET Name value, DEFAULT, COPY, RENAME, DELETE, EVALSET."
-            wrong.append(_wrong_transform(config, knob, "transform rules in ClassAd syntax are not supported", remedy))
+            remedy = "Write them as statements: SET Name value, DEFAULT, COPY, RENAME, DELETE, EVALSET."
+            wrong.append(_wrong_transform(config, knob, "rules in the form of a ClassAd are not read", remedy))
             continue
         try:
             rules = read_transform(found.text, knob)
         except TransformError as problem:
-            wrong.append(_wrong_transform(config, knob, f"{problem}; the transform has no effect"))
+            wrong.append(_wrong_transform(config, knob, f"{problem}; the transform changes nothing"))
             continue
         yield NamedTransform(name=name, rules=rules, macros=_macros(config, found.text, rules), about=_about(rules))
 
 
 def _wrong_transform(config: Config, knob: str, message: str, remedy: str | None = None) -> Diagnostic:
-    remedy = remedy or "Correct it, or remove it from JOB_TRANSFORM_NAMES."
+    remedy = remedy or "Correct it, or take it from JOB_TRANSFORM_NAMES."
     return config.problem(
         Code.BAD_CHOICE,
         knob,
@@ -361,7 +361,7 @@ def _requirements(config: Config, wrong: list[Diagnostic]) -> Iterator[Requireme
         condition = _expression(config, knob, wrong)
         if condition is None:
             if _value(config, knob) is None:
-                names, message = "SUBMIT_REQUIREMENT_NAMES", "it is listed in SUBMIT_REQUIREMENT_NAMES but not set"
+                names, message = "SUBMIT_REQUIREMENT_NAMES", "SUBMIT_REQUIREMENT_NAMES names it, and it is not set"
                 wrong.append(config.problem(Code.MISSING_VALUE, knob, message, listed_in=names, subsys="SCHEDD"))
             continue
         yield Requirement(

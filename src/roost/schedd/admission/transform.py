@@ -104,9 +104,7 @@ def read_transform(text: str, origin: str) -> Transform:
             rules.append(rule)
         elif rule.kind == "TRANSFORM":
             if rule.text not in ("", "1"):
-                raise TransformError(
-                    f"{place}: TRANSFORM {rule.text}: transforming one ad into several is not supported"
-                )
+                raise TransformError(f"{place}: TRANSFORM {rule.text}: several ads of one are not made here")
         elif rule.kind == "UNIVERSE":
             rules.append(_universe(rule))
         else:
@@ -147,7 +145,7 @@ class _Branches:
             return
         before = self._open.pop() if self._open else None
         if before is None or (before.kind == "ELSE" and rule.kind != "ENDIF"):
-            raise TransformError(f"{rule.place}: {rule.kind.lower()} without a matching if")
+            raise TransformError(f"{rule.place}: {rule.kind.lower()} without an if that it belongs to")
         if rule.kind != "ENDIF":
             self._open.append(rule)
 
@@ -169,7 +167,7 @@ def _universe(rule: Rule) -> Rule:
     """The statement that sets the number of a universe."""
     number = _UNIVERSES.get(rule.text.lower(), rule.text)
     if not str(number).isdecimal():
-        raise TransformError(f"{rule.place}: UNIVERSE {rule.text}: must be one of {', '.join(_UNIVERSES)}")
+        raise TransformError(f"{rule.place}: UNIVERSE {rule.text}: there are {', '.join(_UNIVERSES)}")
     return Rule("SET", "JobUniverse", str(number), rule.place)
 
 

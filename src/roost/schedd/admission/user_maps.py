@@ -98,14 +98,11 @@ def user_maps(config: Config) -> tuple[UserMaps, list[Diagnostic]]:
         said, remedy = "", "Write each line as `* user value`."
         if text is None:
             said = f"cannot read {path}" if path else f"neither it nor {data} is set"
-            said, remedy = (
-                f"{said}; userMap() returns UNDEFINED for this map",
-                f"Set it, or remove {name} from {names}.",
-            )
+            said, remedy = f"{said}; userMap() gives UNDEFINED for this map", f"Set it, or take {name} from {names}."
         else:
             found = maps[fold(name)] = UserMap(text)
             lines = ", ".join(map(str, found.unread[:10]))
-            said = f"ignored lines that do not have the form `* user value`: {lines}" if lines else ""
+            said = f"lines not read, which are not of the form `* user value`: {lines}" if lines else ""
         if said:
             knob = file if path is not None or text is None else data
             wrong.append(

@@ -1,4 +1,4 @@
-"""The error state of queue instances (E): a prolog or epilog of the cell failed there, and they accept no jobs.
+"""The error state of queue instances (E): a prolog or epilog of the cell failed there, and they take no jobs.
 
 The queue keeps it in the same step as the end of the run that failed, and every demand names these instances to the
 central manager. `roost cell clear` ends it.

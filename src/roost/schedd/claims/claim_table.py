@@ -63,7 +63,7 @@ class QueueSettings:
     #: QUEUE_SUPER_USERS.
     superusers: frozenset[str] = frozenset(("root", "condor"))
     policy: SystemPolicy = field(default_factory=SystemPolicy)
-    #: The machine that runs jobs on the queue's machine; "" for none.
+    #: The machine that runs jobs beside the queue; "" for none.
     local_node: str = ""
     local_policy: LocalPolicy = field(default_factory=LocalPolicy)
     #: What becomes of jobs as they are submitted.
@@ -103,7 +103,7 @@ class ClaimTable:
     cell: int = 0
     #: Queue instances of the cell that are in the error state, each with the reason.
     errors: dict[str, str] = field(default_factory=dict)
-    #: What tells the states that queue instances were given from others, and those that accept no jobs by them.
+    #: What tells the states that queue instances were given from others, and those that take no jobs by them.
     cell_states: str = ""
     closed: frozenset[str] = frozenset()
     #: What users have used of the cell.
@@ -120,7 +120,7 @@ class ClaimTable:
     is_full: bool = False
 
     def is_local(self, node: str) -> bool:
-        """Whether a machine is the one on the queue's machine."""
+        """Whether a machine is the one beside the queue."""
         return bool(node) and node == self.settings.local_node
 
     def is_outdated(self, claim: HeldClaim) -> bool:
@@ -148,7 +148,7 @@ class ClaimTable:
         """How many slots of the pool may be asked for now: MAX_JOBS_RUNNING, JOB_START_COUNT."""
         limits = self.settings.limits
         found = self.starts.left(limits, now)
-        # Claims on the queue's machine do not count, but only near the limit does it matter how many these are.
+        # Claims beside the queue do not count, but only near the limit does it matter how many these are.
         room = limits.running_max - len(self.claims)
         if room < _NEAR:
             room = max(0, limits.running_max - self._in_pool())

@@ -30,8 +30,8 @@ class ClaimOn(StrEnum):
     STARTED = "a run is ordered on it"
     RUN_ENDED = "the machine reports the end of the run"
     CONFIRMED = "the machine names the run that the queue has on record"
-    GIVEN_BACK = "the queue no longer needs it"
-    LOST = "it has ended on the machine, was withdrawn, or its machine is not responding"
+    GIVEN_BACK = "the queue has no use for it"
+    LOST = "it is over on the machine, withdrawn, or its machine is not heard of"
 
 
 class ClaimReason(StrEnum):

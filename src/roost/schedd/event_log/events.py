@@ -256,7 +256,7 @@ class JobAborted(WithReason):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobSuspended(Event):
-    """All processes of the job are suspended."""
+    """All processes of the job stand still."""
 
     NUMBER: ClassVar[int] = 10
     NAME: ClassVar[str] = "JobSuspendedEvent"

@@ -184,7 +184,7 @@ def parse_event(text: str, *, year: int | None = None) -> LoggedEvent:
     first, *rest = text.rstrip("\n").split("\n")
     header = _HEADER.match(first.rstrip("\r"))
     if header is None:
-        raise LogFormatError(f"{first[:80]!r} does not begin an event; expected number, (job) and time")
+        raise LogFormatError(f"{first[:80]!r} does not begin an event: number, (job) and time are wanted")
     number, lines = int(header[1]), Lines(rest)
     kind = KINDS.get(number)
     event: Event | None

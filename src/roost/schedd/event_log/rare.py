@@ -37,7 +37,7 @@ class NodeExecute(Event):
     def read(cls, head: str, lines: Lines) -> Self:
         found = cls._HEAD.match(head)
         if found is None:
-            raise LogFormatError(f"{head!r} does not name a node and a host")
+            raise LogFormatError(f"{head!r} names no node and host")
         slot = lines.take_if(cls._SLOT)
         return cls(node=int(found[1]), host=found[2], slot_name=slot[1] if slot else "")
 
@@ -343,7 +343,7 @@ class AttributeUpdate(Event):
             return cls(attribute=changed[1], old_value=changed[2], value=changed[3])
         found = cls._SET.match(head)
         if found is None:
-            raise LogFormatError(f"{head!r} does not name an attribute")
+            raise LogFormatError(f"{head!r} names no attribute")
         return cls(attribute=found[1], value=found[2])
 
     def attributes(self) -> dict[str, Value]:

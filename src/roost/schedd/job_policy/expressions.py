@@ -139,7 +139,7 @@ def decide(ad: ClassAd, system: SystemPolicy, world: World, occasion: Occasion) 
     A job whose expressions take more than `STEPS_MAX` steps goes on hold, since they would hold up other users' jobs.
     """
     if not system.judges_periodically and not has_any(ad, _ASKED):
-        # No user wants anything of it, as of nearly all jobs.
+        # Nobody wants anything of it, as of nearly all jobs.
         ends = occasion is Occasion.EXIT and ad.cell("jobstatus") != JobStatus.REMOVED
         return Verdict(outcome=Outcome.LEAVE if ends else Outcome.STAY, occasion=occasion)
     with Allowance(STEPS_MAX, EXPRESSION_STEPS) as allowance:
@@ -174,9 +174,8 @@ class _Judge:
             return self._made(Outcome.STAY)
         names = [name for name in _EXPRESSIONS if isinstance(self.ad.cell(fold(name)), Expr)]
         reason = (
-            f"The job's policy expressions ({', '.join(names) or 'of the pool'}) take more than "
-            f"{EXPRESSION_STEPS} evaluation steps each, or {STEPS_MAX} together; simplify them by editing the "
-            "job, then release it"
+            f"The job's policy expressions ({', '.join(names) or 'of the pool'}) take more than {EXPRESSION_STEPS} "
+            f"evaluation steps each, or {STEPS_MAX} together; edit the job so that they are simpler, and release it"
         )
         return self._made(Outcome.HOLD, reason=reason, code=HoldCode.JOB_POLICY_UNDEFINED)
 

@@ -351,7 +351,7 @@ class Book:
         self.next_cluster = 1
         self.autoclusters = Autoclusters()
         #: Submitter to the groups that have, or lately had, idle jobs, in the order in which they are offered; apart
-        #: from those on the queue's machine.
+        #: from those beside the queue.
         self._offers: dict[str, list[IdleGroup]] = {}
         self._offers_beside: dict[str, list[IdleGroup]] = {}
         #: Clusters with jobs that may be done without being run.
@@ -546,7 +546,7 @@ class Book:
         return bool(self._offers)
 
     def waiting(self, *, local: bool = False) -> dict[str, list[IdleGroup]]:
-        """Submitter to groups of idle jobs, in the order of their offers; `local`: those on the queue's machine."""
+        """Submitter to groups of idle jobs, in the order in which they are offered; `local`: those beside the queue."""
         offers = self._offers_beside if local else self._offers
         return {name: groups for name in sorted(offers) if (groups := self.waiting_for(name, local=local))}
 

@@ -144,7 +144,7 @@ def _crontab(texts: tuple[str, ...]) -> CronTab:
     weekdays = frozenset(day % 7 for day in weekdays)
     if len(weekdays) == 7 and not any(day <= _DAYS[month - 1] for day in days for month in months):
         raise CronError(
-            f"CronDayOfMonth = {given['CronDayOfMonth']} with CronMonth = {given['CronMonth']}: no such day exists"
+            f"CronDayOfMonth = {given['CronDayOfMonth']} with CronMonth = {given['CronMonth']}: there is no such day"
         )
     return CronTab(
         minutes=tuple(sorted(minutes)), hours=tuple(sorted(hours)), days=days, months=months, weekdays=weekdays
@@ -155,7 +155,7 @@ def _numbers(name: str, text: str) -> frozenset[int]:
     low, high = FIELDS[name]
     items = "".join(text.split()).split(",")
     if len(items) > ITEMS_MAX:
-        raise CronError(f"{name} has {len(items)} members; the limit is {ITEMS_MAX}")
+        raise CronError(f"{name} has {len(items)} members, and may have {ITEMS_MAX}")
     found: set[int] = set()
     for item in items:
         read = _ITEM.match(item)
@@ -165,9 +165,9 @@ def _numbers(name: str, text: str) -> frozenset[int]:
         begin = low if first is None else int(first)
         end = int(last) if last is not None else high if first is None else begin
         if begin < low or end > high:
-            raise CronError(f"{name} = {text}: {item!r} is not in the range {low} to {high}")
+            raise CronError(f"{name} = {text}: {item!r} is not within {low} to {high}")
         if begin > end:
-            raise CronError(f"{name} = {text}: {item!r} is reversed: it begins after its end")
+            raise CronError(f"{name} = {text}: {item!r} begins after its end")
         if step is not None and int(step) == 0:
             raise CronError(f"{name} = {text}: {item!r} has a step of 0")
         found.update(number for number in range(begin, end + 1) if number % int(step or 1) == 0)
@@ -193,4 +193,4 @@ def _text(name: str, value: Value) -> str:
         return value
     if isinstance(value, int) and not isinstance(value, bool):
         return str(value)
-    raise CronError(f"{name} = {unparse_value(value)} is neither a string nor a number")
+    raise CronError(f"{name} = {unparse_value(value)} is neither a text nor a number")

@@ -45,7 +45,7 @@ class IdleGroup:
         self.submitter = submitter
         self.prio = prio
         self.autocluster = autocluster
-        #: They run on the queue's machine, and on no machine of the pool.
+        #: They run beside the queue, and on no machine of the pool.
         self.local = local
         #: How many of them may have slots depends on no other jobs, those of their cluster included.
         self.unbounded = unbounded

@@ -1,7 +1,7 @@
 """From an idle job to the end of its run: matches, claims, starts and ends.
 
 Every function handles one event in a `Work`. An event about a run that is not the job's present one is about the past:
-it changes nothing, and the end of such a run is acknowledged, so that the machine does not repeat it forever.
+it changes nothing, and the end of such a run is acknowledged, so that the machine does not repeat it for ever.
 """
 
 from __future__ import annotations
@@ -333,10 +333,10 @@ def _as_described(job: Job, slot_ad: ClassAd, world: World) -> ClassAd:
     plan = job.cluster.plan
     mistake = "" if plan is None else plan.mistake(job.id.proc)
     if mistake:
-        raise Unexpandable(f"the job does not match its description: {mistake}; submit a corrected job instead")
+        raise Unexpandable(f"the job is not what its description says: {mistake}; submit a corrected one instead of it")
     ad = expanded(job.ad, slot_ad, world)
     if text := too_large(ad):
-        raise Unexpandable(f"{text}; submit it with less data, and transfer large data as files")
+        raise Unexpandable(f"{text}; submit it with less, and have large data transferred as files")
     return ad
 
 
@@ -601,7 +601,7 @@ def _outcome(work: Work, claim_table: ClaimTable, job: Job, event: RunEnded) -> 
             at_exit(work, claim_table.system_policy, job, event)
         case "hold" if (more := raised_request(job.ad, event.code, event.subcode, work.world)) is not None:
             work.set(job, **{more.attribute: more.amount})
-            text = f"{event.text}; the next run uses {more.attribute} = {more.amount} {more.unit}"
+            text = f"{event.text}; next with {more.attribute} = {more.amount} {more.unit}"
             requeue(work, job, code=event.code, subcode=event.subcode, text=text)
         case "hold" if event.code == HoldCode.MISSED_DEFERRED_EXECUTION_TIME and has_crontab(job.ad):
             # It runs at its next time.
@@ -622,7 +622,7 @@ def _outcome(work: Work, claim_table: ClaimTable, job: Job, event: RunEnded) -> 
 
 def _not_again(work: Work, job: Job, text: str) -> None:
     """A job that was lost, and is not to be run a second time, is over."""
-    reason = f"the run was lost ({text}), and the job may not be rerun (qsub -r, or `rerun` of its queue)"
+    reason = f"the run was lost ({text}), and the job is not run again (qsub -r, or `rerun` of its queue)"
     remove(work, job, On.REMOVE_POLICY, reason)
     work.decided(job, Ruling(kind=AuditKind.REMOVAL, reason=reason))
     leave_removed(work, job)
@@ -658,7 +658,7 @@ def claim_lost(work: Work, claim_table: ClaimTable, event: ClaimLost) -> None:
         back_to_idle(work, job)
         return
     if not began:
-        # A slot that takes a claim and drops it at once would be asked again at once, forever.
+        # A slot that takes a claim and drops it at once would be asked again at once, for ever.
         claim_table.pauses.missed(job.id, work.now)
         _reject(work, job, f"{claim.slot} ended the claim: {event.reason}")
     work.set(job, CurrentHosts=0, LastRemoteHost=claim.slot, RemoteHost=None, ShadowBday=None)

@@ -113,7 +113,7 @@ def end_broken(work: Work, gang: Gang) -> None:
             gang.master,
             "evict",
             VacateCode.RECONNECT_FAILED,
-            f"a slot of the parallel job was lost: {gang.broken}",
+            f"a slot of the parallel job is lost: {gang.broken}",
         )
     )
 
@@ -148,7 +148,7 @@ def restore(work: Work, claim_table: ClaimTable, kept: list[HeldClaim]) -> None:
     for claim in claim_table.claims.values():
         gang = claim.gang
         if gang is not None and gang.master is claim and len(gang.claims) < _parts(work, gang):
-            gang.broken = "the restarted queue has no claim on it"
+            gang.broken = "the queue that started again has no claim on it"
 
 
 def _parts(work: Work, gang: Gang) -> int:

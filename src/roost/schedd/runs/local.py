@@ -1,4 +1,4 @@
-"""Jobs that run on the queue's machine, on its own machine: those of the scheduler and local universes.
+"""Jobs that run beside the queue, on its own machine: those of the scheduler and local universes.
 
 They are never offered to a matchmaker. To the queue, what runs them is a machine like any other, with a name of its
 own, so that claims, runs and ends are the same; only the source of their slots differs, and how many may run.
@@ -26,7 +26,7 @@ UNIVERSES: Final = (SCHEDULER, LOCAL)
 PREFIX: Final = "local."
 #: The configuration of the machine beside a queue.
 MACHINE_CONFIG: Final = """\
-# The machine on the queue's machine, which runs jobs of the scheduler and local universes. It is written by the queue.
+# The machine beside the queue, which runs jobs of the scheduler and local universes. It is written by the queue.
 NUM_CPUS = 100000
 MEMORY = 1000000000
 NUM_SLOTS_TYPE_1 = 1
@@ -65,7 +65,7 @@ class LocalPolicy:
 
 
 def is_local(ad: ClassAd) -> bool:
-    """Whether a job runs on the queue's machine."""
+    """Whether a job runs beside the queue."""
     return ad.cell("jobuniverse") in UNIVERSES
 
 
@@ -86,7 +86,7 @@ def local_name(schedd: str) -> str:
 
 
 def next_beside(offered: Mapping[str, Sequence[IdleGroup]], book: Book, policy: LocalPolicy) -> tuple[str, int] | None:
-    """Submitter and autocluster of the next job that may begin on the queue's machine; None if none may."""
+    """Submitter and autocluster of the next job that may begin beside the queue; None if none may."""
     if not offered:
         return None
     running = running_of((cluster.ad, cluster.statuses) for cluster in book.clusters.values())

@@ -68,7 +68,7 @@ class _Text:
         while (begin := text.find(_OPENING, at)) >= 0:
             end = _closing(text, begin + 2)
             if end < 0 or depth > _DEPTH_MAX:
-                raise Unexpandable(f"{self.name} has an unterminated $$(: {text[begin : begin + 60]}")
+                raise Unexpandable(f"{self.name} has a $$( that is not closed: {text[begin : begin + 60]}")
             parts.append(text[at:begin])
             parts.append(self._value(text[begin + len(_OPENING) : end], depth))
             at = end + 1
@@ -89,8 +89,8 @@ class _Text:
             if colon:
                 return self.replaced(default, depth + 1)
             raise Unexpandable(
-                f"{self.name} refers to $$({name}), but the machine has no attribute {name}; give a default, "
-                f"as in $$({name}:none), or require {name} =!= undefined"
+                f"{self.name} needs $$({name}), and the machine has no attribute {name}: "
+                f"give a default, as in $$({name}:none), or require {name} =!= undefined"
             )
         return _plain(value)
 
@@ -98,10 +98,10 @@ class _Text:
         try:
             value = evaluate(parse_expression(text), self.job_ad, self.slot_ad, self.world)
         except ParseError as problem:
-            message = f"{self.name} contains $$([{text}]), which is not a valid expression: {problem.message}"
+            message = f"{self.name} has $$([{text}]), which is not an expression: {problem.message}"
             raise Unexpandable(message) from problem
         if value is UNDEFINED or value is ERROR:
-            raise Unexpandable(f"{self.name} refers to $$([{text}]), which is {unparse_value(value)} on this machine")
+            raise Unexpandable(f"{self.name} needs $$([{text}]), which is {unparse_value(value)} on this machine")
         return _plain(value)
 
 

@@ -1,4 +1,4 @@
-"""What a machine tells of a run while it lasts: it is suspended, its files are moved, it uses so much.
+"""What a machine tells of a run while it lasts: it stands still, its files are moved, it uses so much.
 
 A word about a run that is not the job's present one is about the past, and changes nothing.
 """

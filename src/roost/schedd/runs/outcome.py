@@ -206,7 +206,7 @@ def _again(work: Work, job: Job) -> None:
         lambda ad: log.JobEvicted.of(
             ad,
             requeued=True,
-            reason="the job's policy requires it to run again",
+            reason="the job's policy wants it to run again",
             code=int(VacateCode.JOB_SHOULD_REQUEUE),
         ),
     )
@@ -218,7 +218,7 @@ def _again(work: Work, job: Job) -> None:
 def _stay_on_hold(work: Work, job: Job) -> None:
     """A job that has come back from its machine is on hold if `qhold` said so while it ran."""
     if job.text(_HELD):
-        hold(work, job, On.HOLD_COMMAND, HoldReason(HoldCode.USER_REQUEST, "qhold while the job was running"))
+        hold(work, job, On.HOLD_COMMAND, HoldReason(HoldCode.USER_REQUEST, "qhold, while the job ran"))
 
 
 def _done(work: Work, job: Job) -> None:

@@ -59,7 +59,7 @@ _ALL: Final = (
         "periodic_release",
         "PeriodicRelease",
         lambda expression: _names(expression).isdisjoint(_COUNTS) and str(expression) not in ("false", "0"),
-        "nothing limits how often the job is released: it may be held and released forever",
+        "nothing limits how often the job is released: it may be held and released for ever",
         "Add a limit such as && NumHolds < 5, and HoldReasonCode =!= 1 for holds by hand.",
     ),
     _Advice(

@@ -122,7 +122,7 @@ def batch_from_data(data: Mapping[str, Any]) -> Batch:
     variables = _texts(data, "variables")
     per_row, rows = _whole(data, "per_row", JOBS_MAX), _rows(data, variables)
     if per_row * len(rows) > JOBS_MAX:
-        raise BadBatch(f"{per_row * len(rows)} jobs exceed JOBS_MAX = {JOBS_MAX}")
+        raise BadBatch(f"{per_row * len(rows)} jobs are more than JOBS_MAX = {JOBS_MAX}")
     now = _whole(data, "now", 2**40)
     host = PlanHost(variables=_text_map(data, "environment"), seed=_whole(data, "seed", 2**63), now=float(now))
     macros = Macros(
@@ -158,7 +158,7 @@ def batch_from_data(data: Mapping[str, Any]) -> Batch:
 def _text(data: Any, key: str | int) -> str:
     value = data[key]
     if not isinstance(value, str):
-        raise BadBatch(f"{key} is not a string")
+        raise BadBatch(f"{key} is not text")
     return value
 
 
@@ -184,7 +184,7 @@ def _text_map(data: Mapping[str, Any], key: str) -> dict[str, str]:
 def _texts(data: Mapping[str, Any], key: str) -> tuple[str, ...]:
     value = data[key]
     if not isinstance(value, list) or not all([isinstance(one, str) for one in value]):
-        raise BadBatch(f"{key} is not a list of strings")
+        raise BadBatch(f"{key} is not a list of texts")
     return tuple(value)
 
 
@@ -193,11 +193,11 @@ def _rows(data: Mapping[str, Any], variables: tuple[str, ...]) -> tuple[tuple[st
         return ((),) * _whole(data, "rows", ITEMS_MAX)
     value = data["rows"]
     if not isinstance(value, list) or len(value) > ITEMS_MAX:
-        raise BadBatch("rows is not a list of rows")
+        raise BadBatch("rows are not a list of rows")
     width = len(variables)
     for row in value:
         if not isinstance(row, list) or len(row) != width or not all([isinstance(one, str) for one in row]):
-            raise BadBatch(f"a row is not a list of {width} strings")
+            raise BadBatch(f"a row is not a list of {width} texts")
     return tuple(map(tuple, value))
 
 
@@ -206,7 +206,7 @@ def _indices(data: Mapping[str, Any], count: int) -> tuple[int, ...] | None:
     if value is None:
         return None
     if not isinstance(value, list) or len(value) != count or not all([type(one) is int for one in value]):
-        raise BadBatch("indices is not a list of numbers, one per row")
+        raise BadBatch("indices are not a list of numbers, one per row")
     return tuple(value)
 
 

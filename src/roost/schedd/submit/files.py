@@ -75,21 +75,19 @@ def moving_of(job: Job) -> Moving:
     else:
         should = _should(job, given)
     if should == "NO" and when:
-        text = f"when_to_transfer_output = {when} conflicts with should_transfer_files = NO"
-        _contradiction(job, text, "when_to_transfer_output")
+        _contradiction(job, f"when_to_transfer_output = {when} says when to move files, and "
+                            "should_transfer_files = NO says never", "when_to_transfer_output")  # fmt: skip
     if should == "IF_NEEDED" and when == _OR_EVICT:
         _contradiction(
             job,
-            "when_to_transfer_output = ON_EXIT_OR_EVICT requires that files are always transferred, not IF_NEEDED",
+            "when_to_transfer_output = ON_EXIT_OR_EVICT needs files to be moved always, not IF_NEEDED",
             "when_to_transfer_output",
             "Write should_transfer_files = YES.",
         )
     inputs, outputs = _inputs(job), _outputs(job)
     if should == "NO" and (inputs or outputs):
         name = "transfer_input_files" if inputs else "transfer_output_files"
-        _contradiction(
-            job, f"{name} names files to transfer, but should_transfer_files = NO prevents any transfer", name
-        )
+        _contradiction(job, f"{name} names files to move, and should_transfer_files = NO says not to", name)
     return Moving(should=should, when="" if should == "NO" else when or "ON_EXIT", inputs=inputs, outputs=outputs)
 
 
@@ -182,7 +180,7 @@ def checkpoints(job: Job) -> None:
                 SubmitCode.SUSPICIOUS,
                 "transfer_checkpoint_files has no effect without checkpoint_exit_code",
                 "transfer_checkpoint_files",
-                remedy="Set checkpoint_exit_code to the exit status with which the job asks for its state to be saved.",
+                remedy="Say with which exit code the job asks for its state to be saved.",
             )
 
 

@@ -12,24 +12,24 @@ _FALSE: Final = frozenset(("false", "f", "no", "n", "0"))
 #: Values that ask for nothing.
 _NOTHING: Final = _FALSE | {"", "undefined", "never", "none"}
 
-_CONTAINERS: Final = "containers run with apptainer or singularity as configured on the machine"
+_CONTAINERS: Final = "containers run with apptainer or singularity as the machine has it set up"
 _CREDENTIALS: Final = "no credentials are sent to jobs"
 
 #: Command to the reason and what to do instead.
 REFUSED: Final[dict[str, tuple[str, str]]] = {
     "encrypt_execute_directory": (
-        "machines do not encrypt job directories",
+        "machines do not encrypt the directory of a job",
         "Encrypt in the job, or remove the line.",
     ),
-    "output_directory": ("output is returned to initialdir", "Set `initialdir` or `transfer_output_remaps`."),
+    "output_directory": ("output comes back to initialdir", "Set `initialdir` or `transfer_output_remaps`."),
     "erase_output_and_error_on_restart": (
-        "output and error are truncated when a job restarts",
-        "Let the job append to its own file, and name that file in `transfer_output_files`.",
+        "output and error are emptied when a job starts again",
+        "Have the job append to a file of its own, and name that in `transfer_output_files`.",
     ),
-    "transfer_common_input": ("files are transferred for each job", "Name the files in `transfer_input_files`."),
-    "public_input_files": ("files are transferred for each job", "Name the files in `transfer_input_files`."),
-    "tool_daemon_cmd": ("tools cannot be started along with a job", "Start it in the job."),
-    "suspend_job_at_exec": ("a job's program starts at once", "Let the program wait, or set `hold = true`."),
+    "transfer_common_input": ("files are moved for each job", "Name the files in `transfer_input_files`."),
+    "public_input_files": ("files are moved for each job", "Name the files in `transfer_input_files`."),
+    "tool_daemon_cmd": ("no tool is started beside a job", "Start it in the job."),
+    "suspend_job_at_exec": ("a job's program starts at once", "Have the program wait, or set `hold = true`."),
     "on_evict_checks": (
         "jobs are not transformed when they are evicted",
         "Use `retry_request_memory`, or `periodic_release` and an expression in the request.",
@@ -48,35 +48,35 @@ REFUSED: Final[dict[str, tuple[str, str]]] = {
             "use_oauth_services", "use_scitoken", "use_scitokens", "scitokens_file", "use_x509userproxy",
             "x509userproxy",
         ),
-        (_CREDENTIALS, "Transfer a file with `transfer_input_files`, or let the job obtain its own credentials."),
+        (_CREDENTIALS, "Transfer a file with `transfer_input_files`, or have the job get its own."),
     ),
 }  # fmt: skip
 
-_STANDARD: Final = "it applies to the standard universe, which no longer exists"
-_GRID: Final = "it applies to jobs of the grid universe, which Roost does not run"
-_VM: Final = "it applies to jobs of the vm universe, which Roost does not run"
-_PARALLEL: Final = "it applies to jobs of the parallel universe, which Roost does not run"
+_STANDARD: Final = "it is about the standard universe, which there is no more"
+_GRID: Final = "it is about jobs of the grid universe, which Roost does not run"
+_VM: Final = "it is about jobs of the vm universe, which Roost does not run"
+_PARALLEL: Final = "it is about jobs of the parallel universe, which Roost does not run"
 _URLS: Final = "URLs are not fetched"
 _GROUPS: Final = (
     ("append_files buffer_files buffer_size buffer_block_size compress_files fetch_files file_remaps local_files",
      _STANDARD),
-    ("jar_files java_vm_args", "it applies to jobs of the java universe, which Roost does not run"),
+    ("jar_files java_vm_args", "it is about jobs of the java universe, which Roost does not run"),
     ("machine_count node_count wantparallelscheduling parallel_script_shadow parallel_script_starter", _PARALLEL),
     ("grid_resource remote_universe delegate_job_gsi_credentials_lifetime nordugrid_rsl keystore_file keystore_alias "
      "keystore_passphrase_file cream_attributes", _GRID),
     ("aws_access_key_id_file aws_secret_access_key_file aws_region s3_access_key_id_file s3_secret_access_key_file "
      "gs_access_key_id_file gs_secret_access_key_file", _URLS),
     ("tool_daemon_args tool_daemon_arguments tool_daemon_arguments2 tool_daemon_input tool_daemon_output "
-     "tool_daemon_error", "tools cannot be started along with a job"),
+     "tool_daemon_error", "no tool is started beside a job"),
     ("transfer_container container_is_common want_job_networking", _CONTAINERS),
-    ("copy_to_spool", "a job runs the program as it is when the job starts"),
-    ("cuda_version", "require_gpus states the requirements for GPUs"),
+    ("copy_to_spool", "a job runs the program as it is when it starts"),
+    ("cuda_version", "require_gpus says what a GPU must be"),
     ("log_xml", "event logs are text"),
-    ("job_machine_attrs_prefix", "machine attributes are not recorded"),
-    ("stream_transfer transfer_queue", "the queue decides in which order files are transferred"),
-    ("want_name_tag", "it applies to cloud resources"),
-    ("manifest_dir", "no list of the job's files is recorded"),
-    ("match_list_length", "no list of the job's matches is recorded"),
+    ("job_machine_attrs_prefix", "attributes of machines are not kept"),
+    ("stream_transfer transfer_queue", "the queue decides in which order files are moved"),
+    ("want_name_tag", "it is about clouds"),
+    ("manifest_dir", "no list of the job's files is kept"),
+    ("match_list_length", "no list of the job's matches is kept"),
     ("dagman_job_id", "the queue sets it for jobs of a DAG"),
     ("submit_event_notes_attrs", "event logs have the notes that the description gives"),
     ("project_name", "the accounting group says for whom a job counts"),
@@ -109,7 +109,7 @@ def without_effect(key: str) -> str | None:
     if key in WITHOUT_EFFECT:
         return WITHOUT_EFFECT[key]
     if key in REFUSED:
-        return "it requests the default behaviour"
+        return "it asks for what happens anyway"
     if key in _OWN:
         return None
     return next((reason for starts, reason in PREFIXES if key.startswith(starts)), None)

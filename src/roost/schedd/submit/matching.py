@@ -65,7 +65,7 @@ def _obsolete(job: Job, expression: Expr) -> None:
                 SubmitCode.OBSOLETE,
                 f"requirements refers to {word}: a partitionable slot is compared as a whole",
                 "requirements",
-                remedy=f"Write request_{key} = …, and remove {word} from the requirements.",
+                remedy=f"Say request_{key} = …, and leave {word} out of the requirements.",
             )
 
 

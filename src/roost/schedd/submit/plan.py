@@ -109,7 +109,7 @@ class ClusterPlan:
     def _found(self, index: int) -> tuple[Batch, int]:
         """The batch of a job, and the job's number in it."""
         if not 0 <= index < self.count:
-            raise IndexError(f"the cluster has {self.count} jobs, none of them with the number {index}")
+            raise IndexError(f"the cluster has {self.count} jobs, and none has the number {index}")
         if len(self.batches) == 1:
             return self.batches[0], index
         number = bisect_right(self._ends, index)
@@ -150,7 +150,7 @@ class ClusterPlan:
         """The plan of such JSON. Raises `PlanError`."""
         version = data.get("version") if isinstance(data, Mapping) else None
         if version != VERSION:
-            raise PlanError(f"cannot read a plan of version {version!r}; this is version {VERSION}")
+            raise PlanError(f"a plan of version {version!r} cannot be read; this is version {VERSION}")
         try:
             common = ClassAd()
             for name, text in data["common"].items():
@@ -164,7 +164,7 @@ class ClusterPlan:
         except (KeyError, TypeError, AttributeError, ValueError, IndexError, ClassAdError) as problem:
             raise PlanError(f"the plan is damaged: {problem!r}") from problem
         if plan.count > JOBS_MAX:
-            raise PlanError(f"{plan.count} jobs exceed JOBS_MAX = {JOBS_MAX}")
+            raise PlanError(f"{plan.count} jobs are more than JOBS_MAX = {JOBS_MAX}")
         return plan
 
 

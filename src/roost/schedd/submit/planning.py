@@ -229,7 +229,7 @@ class _Looker:
             job.report(SubmitCode.EXECUTABLE_MISSING, f"the program {path} does not exist", name, remedy=remedy)
         elif size is not None and self.host.kind_of(path) is FileKind.DIRECTORY:
             job.report(SubmitCode.EXECUTABLE_MISSING, f"{path} is a directory", "executable",
-                       remedy="Name a file in that directory.")  # fmt: skip
+                       remedy="Name a file in it.")  # fmt: skip
         return size or 0
 
     def _elsewhere(self, job: Job) -> str | None:
@@ -238,10 +238,7 @@ class _Looker:
         beside = posixpath.join(job.defaults.cwd, directory, job.text("executable", "Cmd") or "")
         if not directory or self._size(beside) is None:
             return None
-        return (
-            "It is next to the description, but paths are relative to the directory that you submit from: "
-            f"`cd {directory}` first."
-        )
+        return f"It is next to the description, but paths are relative to where you submit: `cd {directory}` first."
 
     def _inputs(self, job: Job, directory: str) -> list[tuple[str, str]]:
         """Command and path of every file that the job takes along."""

@@ -23,7 +23,7 @@ from roost.schedd.submit.diagnostics import SubmitCode
 from roost.schedd.submit.job import Job
 
 VANILLA: Final = 5
-#: Universes whose jobs run on the queue's machine, and on no machine of the pool.
+#: Universes whose jobs run beside the queue, and on no machine of the pool.
 LOCAL_UNIVERSES: Final = {"scheduler": 7, "local": 12}
 _UNIVERSES: Final = {
     "standard": 1,
@@ -73,7 +73,7 @@ def universe_of(job: Job) -> str:
 
 
 def is_local(job: Job) -> bool:
-    """Whether the job runs on the queue's machine."""
+    """Whether the job runs beside the queue."""
     return job.fact(universe_of) in LOCAL_UNIVERSES
 
 
@@ -105,7 +105,7 @@ def executable_of(job: Job) -> str | None:
     if text is None:
         container = job.fact(container_of)
         if container is None:
-            job.report(SubmitCode.NO_EXECUTABLE, "no executable is given")
+            job.report(SubmitCode.NO_EXECUTABLE, "no executable is named")
         return None
     if not job.fact(transfers_executable) or "://" in text:
         return text

@@ -77,10 +77,10 @@ def read_queue(
         findings.report(problem.code, str(problem), span)
         return None
     if items.jobs > JOBS_MAX:
-        findings.report(SubmitCode.LIMIT_REACHED, f"{items.jobs} jobs exceed JOBS_MAX = {JOBS_MAX}", span)
+        findings.report(SubmitCode.LIMIT_REACHED, f"{items.jobs} jobs are more than JOBS_MAX = {JOBS_MAX}", span)
         return None
     if items.jobs == 0:
-        findings.report(SubmitCode.NO_JOBS, f"`queue {arguments}` produces no jobs", span)
+        findings.report(SubmitCode.NO_JOBS, f"`queue {arguments}` makes no jobs", span)
     return items
 
 
@@ -107,7 +107,7 @@ class _Reader:
         if word == "from" and (table := _TABLE.match(after)) is not None:
             lines = self._lines(after[table.end() :], item_lines)
             if not lines:
-                raise _Wrong("the table has no line with column names", SubmitCode.ITEMS)
+                raise _Wrong("the table has no line that names its columns", SubmitCode.ITEMS)
             variables = self._variables(lines[0])
             rows = _table(lines[1:], len(variables)) if "," in lines[0] else _rows(lines[1:], len(variables))
         elif word == "from":
@@ -118,7 +118,7 @@ class _Reader:
                 words = self._matching(words, mode.group(1).lower() if mode else "any")
             rows = [(one, *("" for _ in variables[1:])) for one in words]
         if len(rows) > ITEMS_MAX:
-            raise _Wrong(f"{len(rows)} items exceed ITEMS_MAX = {ITEMS_MAX}", SubmitCode.LIMIT_REACHED)
+            raise _Wrong(f"{len(rows)} items are more than ITEMS_MAX = {ITEMS_MAX}", SubmitCode.LIMIT_REACHED)
         return self._sliced(count, variables, rows, chosen)
 
     # -- before the keyword
@@ -138,7 +138,7 @@ class _Reader:
         if number < 0:
             raise _Wrong(f"the number of jobs is negative: {number}")
         if number > JOBS_MAX:
-            raise _Wrong(f"{number} jobs exceed JOBS_MAX = {JOBS_MAX}", SubmitCode.LIMIT_REACHED)
+            raise _Wrong(f"{number} jobs are more than JOBS_MAX = {JOBS_MAX}", SubmitCode.LIMIT_REACHED)
         return number
 
     def _before(self, text: str) -> tuple[int, tuple[str, ...]]:
@@ -158,7 +158,7 @@ class _Reader:
             if folded.count(key) > 1:
                 raise _Wrong(f"the variable {name} is named twice")
             if key in ("process", "cluster"):
-                raise _Wrong(f"{name} is a variable that the queue sets; choose another name")
+                raise _Wrong(f"{name} is set by the queue itself; choose another name")
         return names
 
     # -- items
@@ -181,11 +181,11 @@ class _Reader:
             return [inner] if inner else []
         source = self.expand(text).strip()
         if not source:
-            raise _Wrong("`from` is followed by neither a file nor items")
+            raise _Wrong("`from` names no file, and no items follow")
         if source.endswith("|"):
             result = self.host.run_command(source[:-1].strip())
             if result.status != 0:
-                message = f"{source[:-1].strip()!r} exited with status {result.status}"
+                message = f"{source[:-1].strip()!r} ended with status {result.status}"
                 raise _Wrong(message, SubmitCode.ITEMS)
             content: str | None = result.output
         else:

@@ -145,7 +145,7 @@ def _looked_at(job: Job, key: str, resource: str) -> None:
 
     meant = _SLIPS.get(resource.lower()) or next(iter(get_close_matches(resource.lower(), sorted(_OWN), 1, 0.75)), None)
     if meant is not None:
-        message = f"request_{resource} requests the resource {resource}, which the site must define"
+        message = f"request_{resource} asks for a resource {resource} that the site must have defined"
         job.report(SubmitCode.SUSPICIOUS, message, key, suggestion=f"request_{meant}")
 
 

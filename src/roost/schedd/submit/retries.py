@@ -54,7 +54,7 @@ def _steps(job: Job, resource: _Resource, request: Request) -> bool:
             job.put_expression(attribute, _as_list(request.following), resource.command)
         return bool(request.following)
     if request.following:
-        message = f"{command} takes precedence, and all but the first size in {resource.command} are ignored"
+        message = f"{command} counts, and the sizes after the first one of {resource.command} do not"
         job.report(SubmitCode.CONFLICT, message, command)
     sizes = sizes_in(text, resource.power)
     if sizes is None:
@@ -87,9 +87,7 @@ def _increase(job: Job, resource: _Resource, *, has_steps: bool) -> None:
         return
     if has_steps:
         # As in HTCondor.
-        message = (
-            f"{command} = {text} is ignored because {resource.retry}, or a list in {resource.command}, gives the sizes"
-        )
+        message = f"{command} = {text} is ignored: {resource.retry}, or a list in {resource.command}, names the sizes"
         job.report(SubmitCode.CONFLICT, message, command)
         return
     amount: float | None = size_in(text, resource.power)
@@ -105,7 +103,7 @@ def _increase(job: Job, resource: _Resource, *, has_steps: bool) -> None:
         amount = literal(job.computed(text))
     if amount is None or amount <= 0:
         message = f"{command} = {text} is neither a size above 0 nor an expression of {resource.attribute}"
-        remedy = f"Write the amount to add, such as 500 MB, or the next request, such as {resource.attribute} * 2."
+        remedy = f"Write how much to add, such as 500 MB, or the next request, such as {resource.attribute} * 2."
         job.report(SubmitCode.SIZE, message, command, remedy=remedy)
         return
     job.put_expression(f"Next{resource.attribute}", f"{resource.attribute} + {math.ceil(amount)}", command)
@@ -129,5 +127,5 @@ def _compared(job: Job, command: str, text: str, most: int, request: Request) ->
     """Say so where the job can never be tried again."""
     present = literal(request.value)
     if present is not None and most <= present:
-        message = f"{command} = {text} is not larger than the first request, so the job is never retried with more"
+        message = f"{command} = {text} is not more than the job asks for at first: it is never tried with more"
         job.report(SubmitCode.SUSPICIOUS, message, command)

@@ -79,9 +79,9 @@ class _Parser(Parser):
                 return tuple(one for one in found if one)
         self.log.report(
             Code.UNTERMINATED_BLOCK,
-            "the list of items that begins here is not closed by a line `)`",
+            "no line `)` ends the items that begin here",
             self._span(opening),
-            remedy="End the list with a line that contains only `)`.",
+            remedy="End the items with a line that holds only `)`.",
         )
         return tuple(found)
 

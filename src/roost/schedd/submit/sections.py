@@ -192,7 +192,7 @@ def custom(key: str) -> Section:
             job.report(SubmitCode.NAME, f"{name!r} is not a valid attribute name", key)
             return
         if key[len(_MY) :] in NOT_DESCRIBED:
-            message, remedy = f"the queue maintains {name} itself; the line has no effect", "Remove the line."
+            message, remedy = f"the queue keeps {name} itself: the line has no effect", "Remove the line."
             job.report(SubmitCode.UNUSED, message, key, remedy=remedy)
         if key == "my.jobprio":
             # The queue sorts by it, so it is a number.
@@ -214,8 +214,8 @@ def _unquoted_word(job: Job, name: str, text: str, key: str) -> None:
     """Say so where a word was probably meant to be a text."""
     if not re.fullmatch(r"[A-Za-z_]\w*", text) or text.lower() in ("true", "false", "undefined", "error"):
         return
-    message = f"+{name} = {text} refers to an attribute {text}; it is not the string {text!r}"
-    job.report(SubmitCode.SUSPICIOUS, message, key, remedy=f'For a string, write +{name} = "{text}".')
+    message = f"+{name} = {text} refers to an attribute {text}; it is not the text {text!r}"
+    job.report(SubmitCode.SUSPICIOUS, message, key, remedy=f'For a text write +{name} = "{text}".')
 
 
 def custom_keys(macros: Macros) -> list[str]:

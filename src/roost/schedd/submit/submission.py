@@ -176,7 +176,7 @@ class _Reader:
         if self.queue is not None:
             given.append(f"queue {self.queue}")
         if given and script.points:
-            message = "both the command line and the description have a queue statement"
+            message = "the command line has a queue statement, and the description has one too"
             findings.report(SubmitCode.QUEUE, message, script.points[0].span, remedy="Remove one of them.")
         elif given:
             script.source("\n".join(given), "<command line>", Origin.RUNTIME)
@@ -243,7 +243,7 @@ class _Reader:
                 continue
             message, remedy = f"the line `{definition.name} = {definition.written}` has no effect", None
             if key in ALL:
-                remedy = "Another line overrides it, or a line that it depends on is missing."
+                remedy = "Another line overrides it, or a line that it needs is missing."
             findings.report(
                 SubmitCode.UNUSED,
                 message,

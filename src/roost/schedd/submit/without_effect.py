@@ -11,20 +11,17 @@ _SHARE: Final = "Use `should_transfer_files = NO` where disks are shared."
 #: Command to what happens without it, and what to do instead.
 COMMANDS: Final = {
     "stream_input": (
-        "files are transferred before the job starts",
+        "files are moved before the job starts",
         "Use `should_transfer_files = NO` where disks are shared.",
     ),
     "stream_output": (
-        "output is returned when the job ends",
+        "output comes back when the job ends",
         "Use `should_transfer_files = NO` where disks are shared.",
     ),
-    "stream_error": ("output is returned when the job ends", _SHARE),
+    "stream_error": ("output comes back when the job ends", _SHARE),
     "dont_encrypt_input_files": ("only the connection is encrypted, with tls:// in NATS_SERVERS", ""),
     "dont_encrypt_output_files": ("only the connection is encrypted, with tls:// in NATS_SERVERS", ""),
-    "output_destination": (
-        "output is returned to the directory that you submitted from",
-        "Copy it from there, or within the job.",
-    ),
+    "output_destination": ("output comes back to where you submit", "Copy it from there, or in the job."),
     "transfer_plugins": ("URLs are not fetched", "Download in the job, or transfer files."),
     "remote_initialdir": ("a job whose files are not moved starts in initialdir", "Set `initialdir`."),
     "max_idle": (
@@ -34,8 +31,8 @@ COMMANDS: Final = {
     "manifest": ("no list of the job's files is kept", "List them in the job."),
     "checkpoint_destination": ("the state is kept by the queue", "Leave it out."),
     "keep_claim_idle": (
-        "a slot without a next job is released at once",
-        "Omit it: matching is quick.",
+        "a slot without a next job is given back at once",
+        "Leave it out: matching is quick.",
     ),
     "next_job_start_delay": ("jobs start as slots become free", "Use `deferral_time` for jobs that have to wait."),
     "notification": ("no mail is sent", "Use `roost wait`, or the event log."),

@@ -26,16 +26,16 @@ if TYPE_CHECKING:
 
 #: As large as needed.
 _HARDWARE: Final = Hardware(cpus=100_000, memory_mb=1_000_000_000, disk_kb=1_000_000_000_000)
-_FILE: Final = "/on the queue's machine"
+_FILE: Final = "/beside the queue"
 
 
 def runs_locally(jobs: tuple[Job, ...]) -> bool:
-    """Whether some job runs on the queue's machine."""
+    """Whether some job runs beside the queue."""
     return any(is_local(job.ad) for job in jobs)
 
 
 def local_machine_plan(config: Config, start: float) -> MachinePlan:
-    """The machine on the queue's machine of a pool with that configuration."""
+    """The machine beside the queue of a pool with that configuration."""
     host = MemoryHost(files={_FILE: MACHINE_CONFIG})
     settings = tuple(hook_settings(config).items())
     loaded = load_config(host, (_FILE,), _HARDWARE, local_name(QUEUE), settings=settings)

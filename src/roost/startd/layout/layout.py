@@ -71,7 +71,7 @@ def _planned(config: Config, reading: HostReading, resources: MachineResources |
     total = sum(each.count for each in counted)
     if total > SLOTS_MAX:
         knob = counted[0].type.knob
-        message = f"{total} slots exceed SLOTS_MAX = {SLOTS_MAX}"
+        message = f"{total} slots are more than SLOTS_MAX = {SLOTS_MAX}"
         problems.append(LayoutProblem(code=LayoutCode.TOO_MANY, message=message, knob=knob, span=span_of(config, knob)))
     if any(not problem.is_warning for problem in problems):
         return LayoutRefused(problems=tuple(problems))
@@ -95,10 +95,10 @@ def _without_properties(counted: list[_Counted], resources: MachineResources) ->
         for name in sorted(bare & set(each.type.conditions)):
             yield LayoutProblem(
                 code=LayoutCode.CONSTRAINT_IGNORED,
-                message=f"nothing is known about the units of {name}, so none can be selected",
+                message=f"nothing is known of the units of {name}, so they are not chosen",
                 knob=each.type.knob,
                 span=each.type.span,
-                remedy=f"the command in MACHINE_RESOURCE_INVENTORY_{name} must print an ad for each unit",
+                remedy=f"the command in MACHINE_RESOURCE_INVENTORY_{name} has to print an ad for each unit",
             )
 
 
@@ -107,12 +107,12 @@ def _lacking(lacking: Lacking) -> LayoutProblem:
     return LayoutProblem(
         code=LayoutCode.EXCEEDED,
         message=(
-            f"slot of type {wanted.type.number} number {wanted.nth} cannot be created: only {lacking.found} "
-            f"of {lacking.wanted} units of {lacking.resource} that are left meet {lacking.condition}"
+            f"slot of type {wanted.type.number} number {wanted.nth} cannot be made: {lacking.found} of {lacking.wanted}"
+            f" units of {lacking.resource} that are left meet {lacking.condition}"
         ),
         knob=wanted.type.knob,
         span=wanted.type.span,
-        remedy="configure fewer slots, or a condition that more units meet",
+        remedy="make fewer slots, or a condition that more units meet",
     )
 
 
@@ -138,7 +138,7 @@ def _type_zero(config: Config) -> Iterator[LayoutProblem]:
         if is_set(config, knob):
             yield LayoutProblem(
                 code=LayoutCode.TYPE_ZERO,
-                message="type 0 is the type of slots without a type and cannot be described",
+                message="type 0 is that of slots without a type, and is not described",
                 knob=knob,
                 span=span_of(config, knob),
                 remedy="use another number, or NUM_SLOTS",
@@ -158,7 +158,7 @@ def _counted(config: Config, resources: MachineResources, problems: list[LayoutP
     for number in config.slot_numbers("NUM_SLOTS_TYPE_<N>"):
         if number >= limit:
             knob = f"NUM_SLOTS_TYPE_{number}"
-            message = f"there is no type {number}; slot types must be below MAX_SLOT_TYPES = {limit}"
+            message = f"there is no type {number}: types end before MAX_SLOT_TYPES = {limit}"
             problems.append(
                 LayoutProblem(code=LayoutCode.NOT_COUNTED, message=message, knob=knob, span=span_of(config, knob))
             )
@@ -233,15 +233,15 @@ def _problem(unmet: Unmet, counted: list[_Counted], resources: MachineResources)
     return LayoutProblem(
         code=LayoutCode.BELOW_ONE if below_one else LayoutCode.EXCEEDED,
         message=(
-            f"{what} number {unmet.nth} of {described.count} cannot be created: {short} {', '.join(unmet.resources)}."
+            f"{what} number {unmet.nth} of {described.count} cannot be made: {short} {', '.join(unmet.resources)}."
             f" Requesting: {unmet.requesting}. Available: {unmet.available}"
         ),
         knob=described.type.knob,
         span=described.type.span,
         remedy=(
-            "use whole numbers of cores and megabytes"
+            "give whole cores and megabytes"
             if unmet.below_one
-            else "configure fewer slots or smaller shares; NUM_CPUS and MEMORY advertise more than the machine has"
+            else "make fewer slots or smaller shares; NUM_CPUS and MEMORY advertise more than the machine has"
         ),
         unmet=unmet,
     )

@@ -70,9 +70,7 @@ def inventory_words(inventory: Inventory) -> tuple[str, ...]:
 def inventory_error(inventory: Inventory, message: str) -> ConfigError:
     """What is wrong with the command of an inventory."""
     knob = f"MACHINE_RESOURCE_INVENTORY_{inventory.name}"
-    remedy = (
-        "Run the command by hand as the daemon's user. It must exit with status 0; otherwise the machine has no slots."
-    )
+    remedy = "Run the command by hand as the daemon's user; it has to end with status 0, or the machine has no slots."
     return ConfigError(diagnostic(Code.COMMAND_FAILED, f"{knob}: {message}", inventory.span, name=knob, remedy=remedy))
 
 
@@ -178,7 +176,7 @@ def _custom(config: Config, reading: HostReading, spelled: str) -> CustomResourc
         found = _without_offline(found, config.get_list(f"OFFLINE_MACHINE_RESOURCE_{spelled}"))
         if found.detected <= UNITS_MAX:
             return found
-        found = f"{found.detected} units of {spelled} exceed UNITS_MAX = {UNITS_MAX}"
+        found = f"{found.detected} units of {spelled} are more than UNITS_MAX = {UNITS_MAX}"
     return LayoutProblem(
         code=LayoutCode.BAD_RESOURCE,
         message=found,
@@ -203,7 +201,7 @@ def _of_text(spelled: str, text: str) -> CustomResource | str:
 
 def _of_inventory(spelled: str, output: str | None, configured: bool) -> CustomResource | str:
     if output is None:
-        return f"the command for {spelled} was not run" if configured else f"the number of {spelled} is not defined"
+        return f"the command for {spelled} was not run" if configured else f"nothing says how many {spelled} there are"
     ad = ClassAd()
     for line in output.splitlines():
         name, equals, value = line.partition("=")

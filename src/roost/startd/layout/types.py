@@ -133,7 +133,7 @@ class _Reader:
 
     def condition(self, resource: str, text: str) -> None:
         if resource not in self.custom.values():
-            self.report(LayoutCode.CONSTRAINT_IGNORED, f'{resource} has no units to select by "{text}"')
+            self.report(LayoutCode.CONSTRAINT_IGNORED, f'{resource} has no units to choose by "{text}"')
             return
         try:
             self.conditions[resource] = parse_expression(text, Syntax.OLD)
@@ -154,7 +154,7 @@ class _Reader:
             )
             return
         if self.others is not None:
-            self.report(LayoutCode.GIVEN_TWICE, f"a share for all resources is given twice; {text} takes effect")
+            self.report(LayoutCode.GIVEN_TWICE, f"a share for all resources is given twice; {text} counts")
         self.others = share
 
     def resource(self, name: str, share: Share) -> str | None:
@@ -168,11 +168,11 @@ class _Reader:
             known = ", ".join(("cpus", "memory", "disk", "swap", *self.custom.values()))
             self.report(
                 LayoutCode.UNKNOWN_RESOURCE if wanted else LayoutCode.NOT_COUNTED,
-                f"the machine has no resource {name!r}" + ("" if wanted else ", so it cannot be shared"),
-                f"it has {known}; define others with MACHINE_RESOURCE_<NAME>",
+                f"the machine has no resource {name!r}" + ("" if wanted else ", so a share of it is nothing"),
+                f"it has {known}; others are named by MACHINE_RESOURCE_<NAME>",
             )
         elif not any(full.startswith(key) for full in _FULL_NAMES):
-            self.report(LayoutCode.READ_BY_LETTER, f"{name!r} is taken as {found}, because of its first letter")
+            self.report(LayoutCode.READ_BY_LETTER, f"{name!r} is read as {found}, by its first letter")
         return found
 
     def fits_kind(self, resource: str, share: Share, text: str) -> bool:
@@ -182,7 +182,7 @@ class _Reader:
         if resource in LIVE:
             self.report(
                 LayoutCode.ABSOLUTE_SHARE,
-                f"{resource}={text.strip()}: its amount varies, so it cannot be given as a number",
+                f"{resource}={text.strip()}: how much there is changes, so it cannot be given as a number",
                 "You must specify a percent or fraction",
             )
             return False
@@ -197,7 +197,7 @@ class _Reader:
 
     def put(self, resource: str, share: Share) -> None:
         if resource in self.shares:
-            self.report(LayoutCode.GIVEN_TWICE, f"{resource} is given twice; the last takes effect")
+            self.report(LayoutCode.GIVEN_TWICE, f"{resource} is given twice; the last counts")
         self.shares[resource] = share
 
 

@@ -33,7 +33,7 @@ class AttributeFault(StrEnum):
     """Why a macro is not published."""
 
     UNSET = "it is not set"
-    NO_EXPRESSION = "its value is not an expression; a string needs quotes"
+    NO_EXPRESSION = "its value is not an expression; a text needs quotes"
     NO_NAME = "it is not a valid attribute name"
 
 

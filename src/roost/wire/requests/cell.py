@@ -338,7 +338,7 @@ CELL: Final = table(
     Daemon.QUEUE,
     Verb(
         "cell-tasks", CellTasks, Asker.ADMINISTRATOR_OR_CENTRAL,
-        "what the jobs of the queue use of the Grid Engine cell", question=True,
+        "what the jobs of the queue have of the Grid Engine cell", question=True,
     ),
     question("cell", ReadCell, "the Grid Engine cell of the pool"),
     Verb("cell-change", ChangeCell, Asker.ADMINISTRATOR, "change the Grid Engine cell of the pool"),
@@ -349,13 +349,13 @@ CELL: Final = table(
     question("cell-reservation-log", ReservationLog, "what happened to advance reservations"),
     Verb(
         "cell-reservation-keep", KeepReservation, Asker.ADMINISTRATOR_OR_CENTRAL,
-        "save an advance reservation that the central manager grants",
+        "keep an advance reservation that the central manager grants",
     ),
     Verb("cell-reservation-delete", DeleteReservations, Asker.USER, "delete advance reservations"),
-    question("cell-usage", Usage, "the users' usage of the Grid Engine cell"),
-    Verb("cell-clear-usage", ClearUsage, Asker.USER, "clear the users' usage of the cell"),
-    question("cell-accounting", AccountingSums, "usage of finished runs in the Grid Engine cell"),
+    question("cell-usage", Usage, "what users have used of the Grid Engine cell"),
+    Verb("cell-clear-usage", ClearUsage, Asker.USER, "forget what users have used of the cell"),
+    question("cell-accounting", AccountingSums, "what ended runs in the Grid Engine cell have used"),
     question("cell-accounting-form", AskAccountingForm, "how accounting is printed"),
-    question("cell-accounting-lines", AccountingLines, "finished runs in the Grid Engine cell"),
+    question("cell-accounting-lines", AccountingLines, "ended runs in the Grid Engine cell"),
     question("cell-log", CellLog, "who changed the Grid Engine cell, when and how"),
 )  # fmt: skip

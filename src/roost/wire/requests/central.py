@@ -58,7 +58,7 @@ class Ads(Request[list[AdData]]):
 
     def _problem(self) -> str:
         alone = [name for name in ("values", "texts") if getattr(self, name) and not self.projection]
-        return f"{alone[0]} affects how a projection is shown, but none is given" if alone else ""
+        return f"{alone[0]} says how a projection is shown, and there is none" if alone else ""
 
 
 class Advertised(Struct):
@@ -77,7 +77,7 @@ class Advertise(Request[Advertised]):
     kind: str = ""
 
     def _problem(self) -> str:
-        return "kind is the type of the ads to withdraw, but none are given" if self.kind and not self.gone else ""
+        return "kind is the type of ads to withdraw, and there are none" if self.kind and not self.gone else ""
 
 
 class AuditPage(Struct):
@@ -182,7 +182,7 @@ class QueueInstance(Struct):
     architecture: str
     #: Letters.
     states: str
-    #: Why it accepts no jobs, a sentence each.
+    #: Why it takes no jobs, a sentence each.
     reasons: tuple[str, ...] = ()
     #: Slots that advance reservations have now.
     reserved: int = 0
@@ -314,7 +314,7 @@ class ChangeUser(Request[UserChanged]):
 CENTRAL: Final = table(
     Daemon.CENTRAL,
     question("ads", Ads, "ads of the pool"),
-    Verb("advertise", Advertise, Asker.USER, "publish and withdraw ads that no daemon owns"),
+    Verb("advertise", Advertise, Asker.USER, "publish ads that are not a daemon's, and withdraw them"),
     question("audit", AuditTrail, "the audit trail"),
     question("cell-hosts", CellHosts, "the execution hosts of the pool's Grid Engine cell"),
     question("cell-priorities", CellPriorities, "the priorities of jobs in the pool's Grid Engine cell"),

@@ -232,9 +232,9 @@ MACHINE: Final = table(
     question("ads", Ads, "ads of the machine's slots"),
     Verb("cancel-drain", CancelDrain, Asker.ADMINISTRATOR_OR_CENTRAL, "end a drain"),
     Verb("drain", Drain, Asker.ADMINISTRATOR_OR_CENTRAL, "drain the machine"),
-    Verb("keep-streams", KeepStreams, Asker.OWNER, "report that the command connected to a job is alive"),
+    Verb("keep-streams", KeepStreams, Asker.OWNER, "say that the command connected to a job is there"),
     Verb("leave-streams", LeaveStreams, Asker.OWNER, "end the connection to a job"),
-    Verb("open-shell", OpenShell, Asker.OWNER, "run a program next to a job"),
+    Verb("open-shell", OpenShell, Asker.OWNER, "run a program beside a job"),
     question("origins", Origins, "where the policy of a slot is set"),
     Verb("poll", Poll, Asker.ADMINISTRATOR, "evaluate the policy now"),
     Verb(

@@ -22,20 +22,14 @@ from roost.wire.requests.queue import ShownFields
 #: Options that say what is printed of each ad.
 OUTPUT_OPTIONS: Final = (
     Option("long", "whole ads", least=1, colon="FORM"),
-    Option("json", "print whole ads as JSON", least=2),
-    Option("jsonl", "print whole ads, one JSON object per line", least=5),
-    Option("xml", "print whole ads as XML", least=3),
-    Option("attributes", "with whole ads, print only these attributes, separated by commas", takes="NAMES", least=2),
-    Option(
-        "autoformat",
-        "print values of attributes and expressions, one ad per line",
-        takes="ATTR...",
-        least=5,
-        colon=FLAGS,
-    ),
+    Option("json", "whole ads as JSON", least=2),
+    Option("jsonl", "whole ads, one JSON object per line", least=5),
+    Option("xml", "whole ads as XML", least=3),
+    Option("attributes", "of whole ads only these, separated by commas", takes="NAMES", least=2),
+    Option("autoformat", "values of attributes and expressions, an ad per line", takes="ATTR...", least=5, colon=FLAGS),
     Option("af", "the same", takes="ATTR...", least=2, colon=FLAGS),
-    Option("format", "print a value with a printf format; may be repeated", takes="TEXT ATTR", least=1),
-    Option("print-format", "print a table as described in a file", takes="FILE", least=2),
+    Option("format", "a value in a printf text; may be repeated", takes="TEXT ATTR", least=1),
+    Option("print-format", "a table described by a file", takes="FILE", least=2),
     Option("pr", "the same", takes="FILE", least=2),
 )
 _LONG_FORMS: Final = {"": documents.LONG, "long": documents.LONG, "json": documents.JSON, "xml": documents.XML,
@@ -80,9 +74,7 @@ class Output:
             case "long":
                 form = _LONG_FORMS.get((option.colon or "").lower())
                 if form is None:
-                    raise ToolError(
-                        f"Error: {option.written}: the known forms are {', '.join(filter(None, _LONG_FORMS))}"
-                    )
+                    raise ToolError(f"Error: {option.written}: known forms are {', '.join(filter(None, _LONG_FORMS))}")
                 self.document = form
             case "json" | "jsonl" | "xml":
                 self.document = option.name

@@ -66,7 +66,7 @@ class _Wrong(ToolError):
 def read_print_format(text: str, origin: str) -> PrintFormat:
     """Read the text of a print-format file. Raises ToolError that names the line."""
     if len(text) > CHARS_MAX:
-        raise _Wrong(f"{origin}: a print format is limited to {CHARS_MAX} characters")
+        raise _Wrong(f"{origin}: a print format has no more than {CHARS_MAX} characters")
     reader = _Reader()
     for number, line in enumerate(text.splitlines(), 1):
         try:
@@ -138,7 +138,7 @@ class _Reader:
                 case _ if word in _SEPARATORS:
                     self._separators[_SEPARATORS[word]] = collapsed(_bare(next(left, "")))
                 case _:
-                    raise _Wrong(f"SELECT {word}: unknown keyword")
+                    raise _Wrong(f"SELECT {word}: this is not known here")
 
     def _summary(self, words: list[str]) -> None:
         if words not in ([], ["STANDARD"], ["NONE"]):
@@ -147,7 +147,7 @@ class _Reader:
 
     def _column(self, text: str) -> None:
         if len(self._columns) >= COLUMNS_MAX:
-            raise _Wrong(f"a table is limited to {COLUMNS_MAX} columns")
+            raise _Wrong(f"a table has no more than {COLUMNS_MAX} columns")
         self._columns.append(_column(text))
 
     def _with_label(self, column: Column) -> Column:
@@ -173,7 +173,7 @@ def _column(text: str) -> Column:
         elif word in _COLUMN_WORDS:
             said[word] = ""
         else:
-            raise _Wrong(f"{word} is an unknown keyword")
+            raise _Wrong(f"{word} is not known here")
     return _made(attr, said)
 
 
@@ -184,11 +184,11 @@ def _made(attr: str, said: dict[str, str]) -> Column:
         try:
             wide = int(said["WIDTH"])
         except ValueError:
-            raise _Wrong(f"WIDTH {said['WIDTH']}: must be AUTO or a number") from None
+            raise _Wrong(f"WIDTH {said['WIDTH']}: it must be AUTO or a number") from None
     render = None
     if "PRINTAS" in said:
         if said["PRINTAS"] not in RENDERERS:
-            raise _Wrong(f"PRINTAS {said['PRINTAS']}: must be one of {', '.join(RENDERERS)}")
+            raise _Wrong(f"PRINTAS {said['PRINTAS']}: known are {', '.join(RENDERERS)}")
         render = RENDERERS[said["PRINTAS"]].render
     return Column(
         attr,
@@ -217,7 +217,7 @@ def _keys(text: str) -> Iterator[Sorting]:
 
 def _expression(text: str) -> str:
     if not is_name(text) and parsed(text) is None:
-        raise _Wrong(f"{text}: not a valid expression")
+        raise _Wrong(f"{text}: this is not an expression")
     return text
 
 

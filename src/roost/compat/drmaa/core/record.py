@@ -17,7 +17,7 @@ from roost.compat.drmaa.core.codes import Code, DrmaaError
 
 #: Records that nothing was written to for so long are removed, s.
 KEPT_S: Final = 30 * 86_400
-#: A session with a longer record accepts no more jobs, bytes; a job takes about 20.
+#: A session with a longer record takes no more jobs, bytes; a job takes about 20.
 BYTES_MAX: Final = 64 * 1024 * 1024
 #: Ids in a line.
 _TOGETHER: Final = 1000

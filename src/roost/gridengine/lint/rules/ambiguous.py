@@ -29,7 +29,7 @@ def check(site: Site) -> Iterator[CellHit]:
     for one in site.instances:
         for attribute, groups in one.ambiguous:
             yield CellHit(
-                message=f"{one.name} accepts no jobs: {attribute} has a value for {' and '.join(groups)}",
+                message=f"{one.name} takes no jobs: {attribute} has a value for {' and '.join(groups)}",
                 remedy=f"Give {one.host} a value of its own, or take it out of all but one of the groups.",
                 file=f"cqueues/{one.queue}",
                 attribute=attribute,

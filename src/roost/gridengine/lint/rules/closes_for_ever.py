@@ -1,4 +1,4 @@
-"""A prolog that closes its host forever.
+"""A prolog that closes its host for ever.
 
 What: A prolog adds its host to a host group (`qconf -aattr hostgroup`), and no epilog of the same queue takes it out
 again. Programs that the prolog names are read where they are found on this machine.

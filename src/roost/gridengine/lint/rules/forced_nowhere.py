@@ -2,7 +2,7 @@
 
 What: A consumable of the site, forced or not, has a value neither in a queue nor at a host nor at `global`.
 
-Why: A request for it is accepted, and the job waits forever: a complex without a value is not unlimited, it is
+Why: A request for it is accepted, and the job waits for ever: a complex without a value is not unlimited, it is
 missing. A forced one keeps no jobs out either.
 
 Example::

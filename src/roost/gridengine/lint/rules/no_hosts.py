@@ -2,7 +2,7 @@
 
 What: The host list of a queue is NONE, or holds only host groups without hosts.
 
-Why: The queue has no instance, so no job can run in it. Jobs that ask for it wait forever.
+Why: The queue has no instance, so no job can run in it. Jobs that ask for it wait for ever.
 
 Example::
 

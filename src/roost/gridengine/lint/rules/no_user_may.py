@@ -3,8 +3,8 @@
 What: The user lists of a queue hold no users, or every one of them is in a list of xuser_lists, too. With a forced
 resource the queue is closed twice over.
 
-Why: Where a user is in both, deny wins. The queue accepts no jobs, and jobs that ask for it, or for its forced
-resource, wait forever.
+Why: Where a user is in both, deny wins. The queue takes no jobs, and jobs that ask for it, or for its forced
+resource, wait for ever.
 
 Example::
 

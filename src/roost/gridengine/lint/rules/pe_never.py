@@ -3,7 +3,7 @@
 What: A parallel environment has fewer slots than its allocation rule takes on one host, or no queue offers it.
 
 Why: With an integer rule a job needs a multiple of that number. Jobs that ask for the environment are accepted and
-wait forever.
+wait for ever.
 
 Example::
 

@@ -3,8 +3,8 @@
 What: A load or suspend threshold, or a load adjustment, names a complex that is not defined, or has a value that is
 not of its type.
 
-Why: Grid Engine accepts it. A threshold that cannot be compared counts as exceeded, so the instances are
-in alarm forever.
+Why: Grid Engine accepts it. A threshold that cannot be compared counts as exceeded, so the instances are in alarm for
+ever.
 
 Example::
 
@@ -32,7 +32,7 @@ def check(site: Site) -> Iterator[CellHit]:
         for queue, _, pairs in site.settings(attribute):
             for pair in pairs:
                 yield from _looked_at(
-                    site, pair, f"cqueues/{queue.name}", attribute, "so it counts as exceeded forever"
+                    site, pair, f"cqueues/{queue.name}", attribute, "so it counts as exceeded for ever"
                 )
     for pair in site.cell.scheduler.job_load_adjustments:
         yield from _looked_at(site, pair, "schedconf", "job_load_adjustments", "so the adjustment has no effect")

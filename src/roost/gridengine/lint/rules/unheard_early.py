@@ -2,7 +2,7 @@
 
 What: max_unheard is not longer than load_report_time.
 
-Why: A host that reports on time is unknown (state u) until each report arrives, and its instances accept no jobs
+Why: A host that reports on time is unknown (state u) until each report arrives, and its instances take no jobs
 meanwhile.
 
 Example::

@@ -3,7 +3,7 @@
 What: An expression asks for CpuBusyTime or CpuIsBusy, and nothing sets CpuBusy.
 
 Why: CpuBusyTime counts the seconds for which the expression CpuBusy has been TRUE, and CpuIsBusy is what it was last.
-Without CpuBusy neither is there: a condition on them is UNDEFINED forever, and the owner's work drives no job away.
+Without CpuBusy neither is there: a condition on them is UNDEFINED for ever, and the owner's work drives no job away.
 
 Example::
 

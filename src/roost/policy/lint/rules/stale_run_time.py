@@ -4,7 +4,7 @@ What: An expression of the queue that is looked at while jobs run (SYSTEM_PERIOD
 RemoteWallClockTime with a limit.
 
 Why: RemoteWallClockTime is the time of the runs that have ended: it is brought up to date when a job stops running. A
-job in its first run goes on forever, and one that was evicted after long is removed while it waits.
+job in its first run goes on for ever, and one that was evicted after long is removed while it waits.
 
 Example::
 

@@ -1,4 +1,4 @@
-"""Jobs that stay suspended forever.
+"""Jobs that stay suspended for ever.
 
 What: There are situations in which a running job is suspended, and in none of them does it ever leave the suspension:
 CONTINUE is not TRUE there, and PREEMPT is not TRUE for a suspended job however long it has been so.

@@ -85,7 +85,7 @@ class Hands:
         _make_directories(os.path.dirname(target))
         target = _written(target)
         if os.path.isdir(target):
-            raise IsADirectoryError(errno.EISDIR, "a directory has that name", target)
+            raise IsADirectoryError(errno.EISDIR, "there is a directory of that name", target)
         try:
             return os.stat(_beside(target, mark)).st_size
         except FileNotFoundError:
@@ -164,7 +164,7 @@ class Hands:
         try:
             found = os.fstat(file)
             if found.st_mode & _KIND not in (_FILE, _CHARACTERS):
-                raise OSError(errno.EINVAL, "it is not a regular file", path)
+                raise OSError(errno.EINVAL, "it is not a plain file", path)
             rest = memoryview(data)
             try:
                 while rest:

@@ -48,12 +48,12 @@ def _become(uid: int, gid: int, groups: list[int]) -> None:
     os.setresgid(gid, gid, gid)
     os.setresuid(uid, uid, uid)
     if uid == 0 or os.getresuid() != (uid,) * 3 or os.getresgid() != (gid,) * 3:
-        raise SystemExit("this process failed to switch to its user")
+        raise SystemExit("this process did not become its user")
     try:
         os.setuid(0)
     except PermissionError:
         return
-    raise SystemExit("this process could regain root privileges")
+    raise SystemExit("this process could be root again")
 
 
 def _answer(channel: socket.socket, deed: str, arguments: list[Any], data: bytes) -> None:

@@ -48,7 +48,7 @@ def runtime_of(config: Config) -> Runtime | None:
         changed = Path(path).stat().st_mtime_ns if path else 0
     except OSError as problem:
         if named:
-            _log.warning("SINGULARITY: %s: %s; container jobs cannot run here", path, problem.strerror)
+            _log.warning("SINGULARITY: %s: %s; jobs in containers cannot run here", path, problem.strerror)
         return None
     return _checked(path, changed) if path else None
 
@@ -60,7 +60,7 @@ def _checked(path: str, changed: int) -> Runtime | None:
             [path, "--version"], capture_output=True, text=True, timeout=VERSION_S, check=True, stdin=subprocess.DEVNULL
         )
     except (OSError, subprocess.SubprocessError) as problem:
-        _log.warning("%s --version: %s; container jobs cannot run here", path, problem)
+        _log.warning("%s --version: %s; jobs in containers cannot run here", path, problem)
         return None
     return Runtime(path=path, version=done.stdout.strip())
 
@@ -95,7 +95,7 @@ def in_container(
     """
     runtime = runtime_of(config)
     if runtime is None:
-        raise ValueError("the job needs a container, but this machine has no working apptainer or singularity")
+        raise ValueError("the job needs a container, and this machine has no apptainer or singularity that works")
     bound = dict.fromkeys((sandbox, directory))
     options = [word for each in bound for word in ("--bind", str(each))] + (["--nv"] if gpus else [])
     words = (

@@ -79,7 +79,7 @@ class Transfers:
             if isinstance(answer, kind):
                 return answer
             text = answer.text if isinstance(answer, Answer) else type(answer).__name__
-            raise QueueRefuses(f"the queue answered {type(message).__name__} with: {text}")
+            raise QueueRefuses(f"the queue answers {type(message).__name__} with: {text}")
 
     async def fetch_input(self, sandbox: Path) -> TransferProblem | None:
         """Bring the input into the sandbox; why not, if not."""

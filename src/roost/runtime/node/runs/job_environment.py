@@ -146,7 +146,7 @@ def _said_environment(place: JobPlace, job_ad: ClassAd) -> dict[str, str]:
 
 
 def wants_chirp(job_ad: ClassAd) -> bool:
-    """Whether a job speaks to its queue while it runs (want_io_proxy); those on the queue's machine do not."""
+    """Whether a job speaks to its queue while it runs (want_io_proxy); those beside the queue do not."""
     return job_ad.cell("wantioproxy") is True and job_ad.cell("jobuniverse") == 5
 
 
@@ -178,7 +178,7 @@ def job_program(job_ad: ClassAd, place: JobPlace) -> Program:
     command, docker = job_ad.cell("cmd"), wants_docker(job_ad)
     contained = docker or wants_container(job_ad)
     if not isinstance(command, str) or not (command or contained):
-        raise ValueError("the job's ad has no Cmd; set 'executable' in the submit description")
+        raise ValueError("the job's ad has no Cmd; a submit file says it as 'executable'")
     iwd = initial_directory(job_ad)
     instead: Path | None = None
     if is_cell_job(job_ad):

@@ -114,7 +114,7 @@ class JobHooks:
             try:
                 await asyncio.to_thread(write_ads, sandbox, runner.job_ad, runner.slot_ad, runner.transfers.hands)
             except OSError as problem:
-                _log.warning("%s: cannot write the ads for hooks: %s", runner.in_log, problem)
+                _log.warning("%s: the ads cannot be written for hooks: %s", runner.in_log, problem)
         result = await self._called(
             path=Path(effect.path),
             arguments=words,
@@ -172,7 +172,7 @@ class JobHooks:
             if call is not None:
                 status = await self._script(effect, *call)
         except (ScriptRefused, BadJob, NoSuchAccount, ConfigError, ValueError, OSError) as problem:
-            _log.error("%s: the %s %r was not run: %s", self._runner.in_log, effect.point, effect.command, problem)
+            _log.error("%s: the %s %r is not run: %s", self._runner.in_log, effect.point, effect.command, problem)
             status = None
         self._runner.around.tell(sev.ScriptEnded(point=effect.point, status=status, printed=self.has_printed))
 
@@ -210,7 +210,9 @@ class JobHooks:
         )
         if isinstance(result, HookFailed) and result.by_call:
             # What the job says of itself is at fault, and that is told when it is started: the machine is not to blame.
-            _log.warning("%s: the %s runs without what its job requested: %s", runner.in_log, effect.point, result.text)
+            _log.warning(
+                "%s: the %s is run without what its job asks for: %s", runner.in_log, effect.point, result.text
+            )
             least = _of_somebody_else(account) | told
             prints, within = None, Path("/") if is_other else place.sandbox
             result = await self._called(**call, environment=least, directory=within)
@@ -230,7 +232,7 @@ class JobHooks:
         try:
             text = await self._method(effect, pid)
         except (BadJob, ConfigError, ValueError, OSError) as problem:
-            text = f"it could not be executed: {problem}"
+            text = f"it could not be run: {problem}"
         self._runner.around.tell(sev.MethodEnded(method=effect.method, text=text))
 
     async def _method(self, effect: sef.RunMethod, pid: int) -> str:
@@ -250,7 +252,7 @@ class JobHooks:
         if isinstance(result, HookFailed):
             return result.text
         said = f": {errors}" if (errors := result.errors.strip()) else ""
-        return f"it exited with status {result.status}{said}" if result.status else ""
+        return f"it ended with status {result.status}{said}" if result.status else ""
 
     def _script_account(self, user: str | None) -> tuple[Account | None, bool]:
         """The account that runs it, and whether that is not the job's user."""
@@ -264,10 +266,7 @@ class JobHooks:
         if user == own_account().name:
             return None, True
         if not can_switch_user():
-            raise ScriptRefused(
-                f"it would have to run as {user}, which only root can arrange, and this "
-                f"daemon runs as {own_account().name}"
-            )
+            raise ScriptRefused(f"only root can run it as {user}, and this daemon runs as {own_account().name}")
         return account_named(user), True
 
     # -- both ------------------------------------------------------------------------------------------
@@ -277,7 +276,7 @@ class JobHooks:
             _log.warning("%s: %s printed to stderr: %s", self._runner.in_log, path, result.errors.strip())
 
     def _ended(self, what: str, path: str, result: HookResult) -> None:
-        _log.info("%s: the %s %s exited with status %s", self._runner.in_log, what, path, result.status)
+        _log.info("%s: the %s %s ended with status %s", self._runner.in_log, what, path, result.status)
 
     async def _called(self, **call: Any) -> HookResult | HookFailed:
         self._calls += 1

@@ -241,7 +241,7 @@ def check_fetched(job_ad: ClassAd) -> None:
     universe = job_ad.eval("JobUniverse")
     if universe != VANILLA:
         raise BadJob(
-            f"the ad that the hook printed has JobUniverse {universe}; only vanilla jobs ({VANILLA}) are supported"
+            f"the ad that the hook printed has JobUniverse {universe}; only vanilla jobs ({VANILLA}) can be run"
         )
 
 

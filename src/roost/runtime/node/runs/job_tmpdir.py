@@ -39,7 +39,7 @@ def make_tmpdir(base: Path, name: str, listed: Path, owner: Account | None) -> P
             path.rmdir()
             raise _failed(path, problem) from problem
         return path
-    raise SandboxFailed(f"cannot create {base / name}, the job's TMPDIR: remove what earlier jobs left there")
+    raise SandboxFailed(f"cannot make {base / name}, the TMPDIR of the job: remove what earlier jobs left there")
 
 
 def _give(path: Path, owner: Account) -> None:
@@ -53,7 +53,7 @@ def _give(path: Path, owner: Account) -> None:
 
 
 def _failed(path: Path, problem: OSError) -> SandboxFailed:
-    return SandboxFailed(f"cannot create {path}, the job's TMPDIR: {problem.strerror}; see the queue's `tmpdir`")
+    return SandboxFailed(f"cannot make {path}, the TMPDIR of the job: {problem.strerror}; see `tmpdir` of the queue")
 
 
 def tmpdir_of(listed: Path) -> Path | None:

@@ -64,7 +64,7 @@ class Reports:
             except OSError as error:
                 # It is left as it is. What a slot had of the run is ended (`takeover`).
                 self._unreadable[path] = error.strerror or str(error)
-                _log.error("cannot read %s: %s; remove it", path, error.strerror)
+                _log.error("%s cannot be read: %s; remove it", path, error.strerror)
                 continue
             run = record.ticket.get("run") or next((key.rpartition("/")[0] or key for key in record.keys), "")
             if not run or self.record(run) != path:
@@ -88,15 +88,15 @@ class Reports:
         others = len(self._unreadable) - 1
         more = f" and {others} more" if others else ""
         return (
-            f"cannot read the records of runs: {path}{more} ({why}); their remaining processes were killed, "
-            f"and their jobs run again. Remove the {'files' if others else 'file'}"
+            f"records of runs cannot be read: {path}{more} ({why}); what was left of the runs was ended, and their "
+            f"jobs run again. Remove the {'files' if others else 'file'}"
         )
 
     def _load_report(self, run: str, record: RunRecord) -> None:
         try:
             message = expect(RunEnded, msgspec.json.encode(record.report))
         except WireError as error:
-            _log.error("cannot read the report of %s: %s", run, error)
+            _log.error("the report of %s cannot be read: %s", run, error)
             return
         self._waiting[run] = (record.schedd, message)
         self._none.clear()
@@ -151,7 +151,7 @@ class Reports:
             line = b'{"schedd": ' + msgspec.json.encode(schedd) + b', "report": ' + encode(message) + b"}"
             self._add(message.run, line)
         except OSError as error:
-            _log.error("cannot save the report of %s: %s", message.run, error)
+            _log.error("the report of %s cannot be saved: %s", message.run, error)
 
     def taken(self, runs: Iterable[str]) -> None:
         """Queues have these."""

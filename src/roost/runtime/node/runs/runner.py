@@ -157,7 +157,7 @@ class Runner:
         self.docker: Docker | None = None
         #: The line by which the job speaks to its queue.
         self.chirp: ChirpLine | None = None
-        #: The queue has been told that the job is suspended.
+        #: The queue has been told that the job stands still.
         self._told_stopped = False
         #: The last shell of an interactive job has ended, and the job with it.
         self._left = False
@@ -514,7 +514,7 @@ class Runner:
         if found.stands_still():
             # That daemon had suspended it, and was killed before that was on record.
             await found.resume()
-        _log.info("%s: run %s continues", self.slot, self.in_log)
+        _log.info("%s: run %s goes on", self.slot, self.in_log)
         self.adopted(found, number)
         self.around.began(number, found.pid)
         return True
@@ -526,7 +526,7 @@ class Runner:
         except AlreadyStarted:
             found = await adopt(order.record, order.key)
             if found is None:
-                raise NurseryFailed(f"{order.record} contains an unreadable start record") from None
+                raise NurseryFailed(f"{order.record} has a record of a start that cannot be read") from None
             return found
 
     def resume(self, state: StarterState) -> None:
@@ -712,7 +712,7 @@ class Runner:
             removal = asyncio.ensure_future(asyncio.to_thread(self.sandbox.remove))
             # A disk that does not answer delays no other run.
             await asyncio.wait([removal], timeout=GIVE_UP_S)
-            text = removal.result() if removal.done() else f"{self.sandbox.path} has not been removed yet"
+            text = removal.result() if removal.done() else f"{self.sandbox.path} is not removed yet"
             if text:
                 _log.warning("%s: %s", self.in_log, text)
         if self.tmpdir is not None and (text := await asyncio.to_thread(remove_tmpdir, self._listed_path)):

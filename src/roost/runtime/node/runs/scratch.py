@@ -49,7 +49,7 @@ def problem_of(directory: Path, slot: int = 0) -> str:
         return ""
     if directory.exists():
         return f"{name} = {directory} is not a directory"
-    return f"{name} = {directory} does not exist; create the directory, or name another"
+    return f"{name} = {directory} does not exist; make the directory, or name another"
 
 
 class Scratch:
@@ -102,8 +102,7 @@ class Scratch:
             found = os.lstat(path)
         except OSError as error:
             raise ConfigurationRefused(
-                f"EXECUTE: cannot create {path}: {error.strerror}; allow this daemon to write to {directory}, "
-                "or name another directory"
+                f"EXECUTE: cannot make {path}: {error.strerror}; let this daemon write to {directory}, or name another"
             ) from None
         if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid() or found.st_mode & 0o022:
             raise ConfigurationRefused(

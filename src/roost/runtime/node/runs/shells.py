@@ -1,7 +1,7 @@
 """Programs that users run beside their running jobs: the shells of `condor_ssh_to_job` and of interactive jobs.
 
 A shell runs as the job's account, in the job's directory, with the job's environment. It counts as a part of the job:
-it is suspended with it, its use of the machine is added to the job's, and the run ends when the job's program and all
+it stands still with it, its use of the machine is added to the job's, and the run ends when the job's program and all
 shells have ended, or when the job is killed. When the job is told to end, its shells lose their terminals.
 
 Streams and leases are those of `sessions`; the user's command asks for them in the same way. Shells outlive this daemon
@@ -133,7 +133,7 @@ class Shells:
     def _runner(self, asked: machine.OpenShell) -> Runner:
         runner = runner_of(self._daemon.orders.runners.values(), asked.job, asked.global_id)
         if runner is None or runner.family is None or runner.family.is_ended:
-            raise NotFound(f"the program of job {asked.job} is not running here")
+            raise NotFound(f"the program of job {asked.job} does not run here")
         return runner
 
     def _is_enabled(self, runner: Runner) -> bool:
@@ -147,7 +147,7 @@ class Shells:
     async def _opened(self, runner: Runner, asked: machine.OpenShell, sender: str) -> machine.ShellOpened:
         assert self._daemon.nursery is not None and runner.family is not None
         if len(self._families.get(runner.run, ())) >= SHELLS_MAX:
-            raise Refused(f"job {asked.job} already has {SHELLS_MAX} shells, the maximum")
+            raise Refused(f"job {asked.job} has {SHELLS_MAX} shells already, the most that are possible")
         pids = _pids(runner.family)
         about = About(owner=sender, job=asked.job, run=runner.run)
         try:
@@ -157,7 +157,7 @@ class Shells:
         if session is None:
             earlier = self._daemon.sessions.asked(asked.session, sender)
             if earlier is None or earlier.about != about:
-                raise BadRequest("another session has this name")
+                raise BadRequest("there is another session of this name")
             return machine.ShellOpened(slot=runner.slot, pids=tuple(pids))
         relay = RelayOrder(
             directory=session.directory,
@@ -186,7 +186,7 @@ class Shells:
             raise Refused(f"job {asked.job} has just ended")
         if runner.family.stands_still():
             await family.suspend()
-        _log.info("%s: %s has opened a shell next to the job", runner.in_log, sender)
+        _log.info("%s: %s has a shell beside the job", runner.in_log, sender)
         return machine.ShellOpened(slot=runner.slot, pids=tuple(pids))
 
     def _record(self, name: str) -> Path:
@@ -230,7 +230,7 @@ class Shells:
             await self._stirred.wait()
 
     async def hold(self, run: str, *, still: bool) -> None:
-        """The job is suspended or resumed, and so are its shells."""
+        """The job stands still, or goes on: so do its shells."""
         for family in self._of(run):
             await (family.suspend() if still else family.resume())
 
@@ -273,7 +273,7 @@ async def _killed(family: Family) -> None:
 
 
 def _key(run: str, name: str) -> str:
-    """The name of a shell's process, in the pool and forever."""
+    """The name of a shell's process, in the pool and for ever."""
     return f"{run}/shell/{name}"
 
 

@@ -89,7 +89,7 @@ async def take_over(daemon: TakeoverDaemon, records: Mapping[str, RunRecord]) ->
         told = frozenset(run for run, record in records.items() if record.ticket and record.report is None)
         outs, problems = restore(machine, shared, slots, told, daemon.clock.now())
         for problem in problems:
-            _log.error("cannot use the saved state of a slot: %s", problem)
+            _log.error("the saved state of a slot cannot be used: %s", problem)
         again = {out.slot.name for out in outs if isinstance(out.effect, StartJob)}
         for slot in [slot for slot in machine.slots if slot.starter is not None]:
             await _adopt(daemon, slot, records.get(slot.run_name, RunRecord()), starts=slot.name in again)
@@ -113,7 +113,7 @@ async def _end_unrecorded(daemon: TakeoverDaemon, records: Mapping[str, RunRecor
     keys = {key for mark in await asyncio.to_thread(marks) if (key := key_of(mark, jobs))}
     unrecorded = {key: run for key in sorted(keys) if (run := key.rpartition("/")[0] or key) not in records}
     for key, run in unrecorded.items():
-        _log.warning("run %s has no readable record; killing its remaining processes", run)
+        _log.warning("run %s has no record that can be read; what is left of it is ended", run)
         await asyncio.to_thread(bury, daemon.reports.record(run), key, None)
     return bool(unrecorded)
 
@@ -158,7 +158,7 @@ async def _adopt(daemon: TakeoverDaemon, slot: NodeSlot, record: RunRecord, *, s
         family = await adopt(runner.record, key)
         if isinstance(family, Family):
             runner.adopted(family, number)
-            _log.info("%s: run %s continues", slot.name, slot.run_name)
+            _log.info("%s: run %s goes on", slot.name, slot.run_name)
 
 
 async def _end(daemon: TakeoverDaemon, run: str, record: RunRecord) -> None:
@@ -177,7 +177,7 @@ async def _end(daemon: TakeoverDaemon, run: str, record: RunRecord) -> None:
     if run not in daemon.reports and ticket.get("schedd"):
         daemon.reports.keep(ticket["schedd"], _report(run, ticket, end, bool(record.starts), daemon.clock.now()))
     if record.report is None:
-        _log.warning("run %sno longer belongs to a slot; %s", run, "its end was seen" if end else "it is being killed")
+        _log.warning("run %sno longer belongs to a slot; %s", run, "its end was seen" if end else "it is ended")
     daemon.reports.done(run)
 
 

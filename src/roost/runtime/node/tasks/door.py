@@ -153,7 +153,7 @@ async def _read(reader: asyncio.StreamReader) -> Message:
     """Raises EOFError (a subclass of which `readexactly` raises), OSError and WireError."""
     (length,) = _LENGTH.unpack(await reader.readexactly(_LENGTH.size))
     if length > MESSAGE_BYTES_MAX:
-        raise WireError(f"{length} bytes exceed MESSAGE_BYTES_MAX")
+        raise WireError(f"{length} bytes are more than MESSAGE_BYTES_MAX")
     return decode(await reader.readexactly(length))
 
 

@@ -3,7 +3,7 @@
 Processes of the job ask for tasks through the door of this machine (`door`); the queue says where the job has its
 slots, and the machine there starts the task. The machines that were asked are written down beside the record of the
 run. When the job's program has ended, they end what is left and say what all tasks have used; that goes to the queue
-with the end of the run. When the job is suspended, so are its tasks.
+with the end of the run. When the job stands still, so do its tasks.
 """
 
 from __future__ import annotations
@@ -83,13 +83,13 @@ async def ask_machine(bus: Carrier, subject: str, message: Message, kind: type[_
             answer = await bus.request(subject, message, left_s)
         except BusError as error:
             if until is not None and loop.time() >= until:
-                raise NoAnswer(f"{type(message).__name__} was not answered: {error}") from None
+                raise NoAnswer(f"no answer to {type(message).__name__}: {error}") from None
             await asyncio.sleep(_PAUSE_S)
             continue
         if isinstance(answer, kind):
             return answer
         text = answer.text if isinstance(answer, m.Answer) else type(answer).__name__
-        raise NoAnswer(f"{type(message).__name__} was answered with: {text}")
+        raise NoAnswer(f"{type(message).__name__} is answered with: {text}")
 
 
 class JobTasks:
@@ -188,7 +188,7 @@ class JobTasks:
     # -- with the job ------------------------------------------------------------------------------------
 
     def hold(self, *, still: bool) -> None:
-        """The job is suspended or resumed, and so are its tasks."""
+        """The job stands still, or goes on: so do its tasks."""
         self._still = still
         for node, claims in self._kept.places.items():
             before = self._holds.pop(node, None)
@@ -218,7 +218,7 @@ class JobTasks:
             return (await ask_machine(self._bus, self._subject(node), message, m.TasksEnded, END_S)).tasks
         except NoAnswer as problem:
             # They end with the claims there at the latest.
-            _log.warning("%s: tasks on %s: %s; their usage is not accounted for", self._run, node, problem)
+            _log.warning("%s: tasks on %s: %s; what they used is not accounted", self._run, node, problem)
             return []
 
     @property

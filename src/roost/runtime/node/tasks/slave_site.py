@@ -43,7 +43,7 @@ class Kept(msgspec.Struct, kw_only=True):
     shared: str = ""
     #: Number of the latest task.
     number: int = 0
-    #: They must be suspended.
+    #: They are to stand still.
     still: bool = False
 
 
@@ -103,7 +103,7 @@ class SlaveSite:
         return self.kept.number
 
     def key(self, ticket: Ticket) -> str:
-        """The name of a task's process, in the pool and forever."""
+        """The name of a task's process, in the pool and for ever."""
         return f"{self.kept.run}/task/{ticket.name}"
 
     def drop(self, task: SlaveTask) -> None:
@@ -134,7 +134,7 @@ class SlaveSite:
         return list(self.tasks.values())
 
     async def hold(self, *, still: bool) -> None:
-        """Suspend or resume all tasks."""
+        """Have all tasks stand still, or go on."""
         self.kept.still = still
         self.keep()
         for task in list(self.tasks.values()):

@@ -232,7 +232,7 @@ class SlaveTasks:
         """The site of a run, made if there is none. Raises Refused."""
         site = self._sites.get(message.run)
         if site is not None and site.kept.master != sender:
-            raise Refused(f"two machines requested tasks of run {message.run}")
+            raise Refused(f"tasks of run {message.run} are asked for by two machines")
         try:
             if site is None:
                 account = await asyncio.to_thread(self._account, slot, job_ad)

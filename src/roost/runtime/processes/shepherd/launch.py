@@ -288,7 +288,7 @@ def _opened_streams(order: dict[str, Any]) -> tuple[int, int, int]:
 
 
 def _open(stage: str, path: bytes, how: int) -> int:
-    """Open without waiting: a pipe with no process at its other end must not hold up the job forever."""
+    """Open without waiting: a pipe with no process at its other end must not hold up the job for ever."""
     try:
         file = os.open(path, how, 0o666)
         if how & os.O_NONBLOCK:

@@ -97,11 +97,7 @@ def serve(channel_file: int, lock_file: int, group: str | None) -> None:
         try:
             child = os.fork()
         except OSError as problem:
-            failure = {
-                "failed": "shepherd",
-                "errno": problem.errno,
-                "detail": "cannot create a process for the job's shepherd",
-            }
+            failure = {"failed": "shepherd", "errno": problem.errno, "detail": "no process for the job's shepherd"}
             channel.send(marshal.dumps({"order": fields["number"], **failure}))
             continue
         if child == 0:

@@ -57,7 +57,7 @@ if TYPE_CHECKING:
 
 #: How long the shepherd tries to kill what the main process left, s; it may be another user's, or hang in the kernel.
 SWEEP_S = 20.0
-#: How long it tries to record the end where the disk is full, s.
+#: How long it tries to record the end where there is no room on the disk, s.
 RECORD_S = 600.0
 #: The time between two tries while nothing ends, s.
 _RETRY_S = 0.25

@@ -171,7 +171,7 @@ class CellAnswers:
         async with self._one_at_a_time:
             kept = await self._present()
             if asked.revision != kept.revision:
-                return Answer(ok=False, code=CHANGED_SINCE, text="the cell has changed in the meantime; try again")
+                return Answer(ok=False, code=CHANGED_SINCE, text="the cell has changed meanwhile; ask again")
             from roost.gridengine.objects.configuration import count_of
 
             most = count_of((await self.read_cell()).parameter("max_advance_reservations"))
@@ -469,7 +469,7 @@ class CellAnswers:
             kept = await self._present()
             if asked.revision != kept.revision:
                 text = f"the cell has changed since: its revision is {kept.revision}, not {asked.revision}"
-                remedy = "review the new plan with `roost cell diff`, and apply again"
+                remedy = "look at the new plan with `roost cell diff`, and apply again"
                 return Answer(ok=False, code=CHANGED_SINCE, text=text, remedy=remedy)
             done = await asyncio.to_thread(_changed, kept.files, asked)
             if isinstance(done, Answer):
@@ -479,7 +479,7 @@ class CellAnswers:
                 from roost.gridengine.cell import read_cell
 
                 if why := await self._breaks(await asyncio.to_thread(read_cell, after)):
-                    return Answer(ok=False, code=REFUSED, text=f"the cell is unchanged: {why}")
+                    return Answer(ok=False, code=REFUSED, text=f"the cell stays as it was: {why}")
             if not found and kept.revision:
                 return Answer(data=CellChanged(revision=kept.revision, changes=()))
             return await self._keep(kept, after, found, names, sender, asked.last_job)
@@ -586,8 +586,8 @@ def _configuration(files: Mapping[str, str]) -> Cell:
 
 
 def _no_cell(asked: Sequence[str]) -> Answer:
-    text = "the pool has no Grid Engine cell" + (f", but the job requests {', '.join(asked)}" if asked else "")
-    remedy = "omit it, or ask an administrator to import a cell with `roost cell import`"
+    text = "the pool has no Grid Engine cell" + (f", and the job asks for {', '.join(asked)}" if asked else "")
+    remedy = "leave it out, or have an administrator give the pool a cell with `roost cell import`"
     return Answer(ok=False, code=NOT_ADMITTED, text=text, remedy=remedy)
 
 
@@ -633,5 +633,5 @@ def _changed(files: Any, asked: ChangeCell) -> tuple[dict[str, str], tuple[Chang
 def _refusal(refused: Refused) -> Answer:
     lines = [str(problem) for problem in refused.problems[:PROBLEMS_MAX]]
     more = len(refused.problems) - len(lines)
-    text = "\n".join(["the cell is unchanged:", *lines, *([f"and {more} more"] if more else [])])
+    text = "\n".join(["the cell stays as it was:", *lines, *([f"and {more} more"] if more else [])])
     return Answer(ok=False, code=REFUSED, text=text)

@@ -33,7 +33,7 @@ _TAIL_BYTES: Final = 4 * 1024 * 1024
 _OTHERS_MAX: Final = 3
 
 #: What is said while the file cannot be written.
-_LATE: Final = "finished runs are not in the accounting file yet: %s; `qacct` shows them"
+_LATE: Final = "ended runs are not in the accounting file yet: %s; `qacct` has them"
 
 Numbered = Sequence[tuple[int, str]]
 
@@ -86,7 +86,7 @@ class LineFile:
                     self._append("".join(f"{line}\n" for _, line in waiting))
             except StoreError as error:
                 self.is_behind = True
-                _log.error("the %s file is not up to date: %s", self._path.name, error)
+                _log.error("the %s file waits: %s", self._path.name, error)
                 return
             except OSError as error:
                 self._failed(error)

@@ -33,7 +33,7 @@ def record_of_states(
         effect=Effect.DONE if changed else Effect.REFUSED,
         actor=sender,
         request=present_request(),
-        reason=clipped(words if changed else f"{words}: requires an operator, a manager or an owner of the queue"),
+        reason=clipped(words if changed else f"{words}: only operators, managers and owners of the queue may"),
         count=len(names),
         samples=some(names),
     )
@@ -88,7 +88,7 @@ def record_of_denied(asked: EditCell, sender: str, now: float) -> AuditRecord:
         effect=Effect.REFUSED,
         actor=sender,
         request=present_request(),
-        reason=clipped(f"{words}: requires a manager of the cell; operators may do some of it"),
+        reason=clipped(f"{words}: only managers of the cell may, and operators some of it"),
         count=1,
         samples=some([f"-{asked.option}"]),
     )

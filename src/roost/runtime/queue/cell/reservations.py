@@ -155,7 +155,7 @@ class Reservations:
         words = f"delete advance reservation {number}"
         if not manages and one.owner != user:
             now = self._daemon.clock.now()
-            record = record_of_reservation(f"{words}: requires its owner or a manager", number, user, now, done=False)
+            record = record_of_reservation(f"{words}: only its owner and managers may", number, user, now, done=False)
             await self._note(record)
             return DeletedReservation(number=number, outcome="denied")
         if force or not any(run for _, run in self._jobs(number)):
@@ -176,14 +176,14 @@ class Reservations:
     # -- what happens by itself ---------------------------------------------------------------------------------------
 
     async def run(self) -> None:
-        """Begin and end reservations at their times, forever."""
+        """Begin and end reservations at their times, for ever."""
         while True:
             if not self._daemon.watch.damage:
                 try:
                     async with self._lock:
                         await self._look()
                 except StoreError as error:
-                    _log.warning("advance reservations cannot begin or end: %s; trying again in %g s", error, LOOK_S)
+                    _log.warning("advance reservations neither begin nor end: %s; tried again in %g s", error, LOOK_S)
                     await asyncio.sleep(LOOK_S)
             try:
                 async with asyncio.timeout(self._pause_s()):
@@ -207,7 +207,7 @@ class Reservations:
             if one.end <= now:
                 await self._end(one, "ended", "x", ACTOR, f"advance reservation {number} has ended")
             elif one.deleted and not any(run for _, run in self._jobs(number)):
-                await self._end(one, "deleted", "d", ACTOR, f"the jobs of advance reservation {number} have finished")
+                await self._end(one, "deleted", "d", ACTOR, f"the jobs of advance reservation {number} have left")
             elif one.start <= now and not one.begun:
                 await self._keep(
                     replaced(one, begun=True), "started", "r", ACTOR, f"advance reservation {number} begins"
@@ -228,7 +228,7 @@ class Reservations:
         jobs = [job for job, _ in self._jobs(number)]
         for first in range(0, len(jobs), _STEP):
             some = tuple(jobs[first : first + _STEP])
-            reason = f"advance reservation {number} has been removed"
+            reason = f"advance reservation {number} is over"
             self._daemon.feed(
                 Acted(
                     action=Action.REMOVE, jobs=some, user=ACTOR, superuser=True, reply_to="", reason=reason,

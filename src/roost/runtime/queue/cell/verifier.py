@@ -107,7 +107,7 @@ class Verifier:
                 await self.end()
                 raise
             await self.end()
-            _log.warning("%s%s", problem, "" if is_last else "; restarting it")
+            _log.warning("%s%s", problem, "" if is_last else "; it is started again")
         raise VerifierFailed(problem)
 
     async def _talk(self, conversation: Conversation) -> None:
@@ -227,7 +227,7 @@ def _account(user: str, users: Sequence[str]) -> Account | None:
             raise VerifierFailed(f"the JSV cannot run as {user}: the queue runs as {own.name}, and not as root")
         return None
     if user and user not in users:
-        raise VerifierFailed(f"the JSV cannot run as {user}: that account is not in SCHEDD_JSV_USERS")
+        raise VerifierFailed(f"the JSV cannot run as {user}: SCHEDD_JSV_USERS does not name that account")
     return account_named(user or _NOBODY)
 
 

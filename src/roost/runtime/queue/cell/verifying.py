@@ -47,12 +47,12 @@ async def verified(
                 return _rejected(verdict)
             submission, warnings = await asyncio.to_thread(corrected, submission, verdict, by)
         except VerifierFailed as failed:
-            _log.error("a submission by %s was refused: %s", sender, failed)
+            _log.error("a submission of %s is refused: %s", sender, failed)
             remedy = "Ask the administrator of the cell, or try again later."
             return Answer(ok=False, code=FAILED, text=str(failed), remedy=remedy)
         except (Misused, Failure) as problem:
             text = str(problem).removeprefix("Unable to run job: ").removesuffix("\nExiting.").removeprefix("qsub: ")
-            _log.error("the JSV's change to a submission by %s is not possible: %s", sender, text)
+            _log.error("a correction of a submission of %s is not possible: %s", sender, text)
             return Answer(ok=False, code=FAILED, text=text)
         for text in warnings:
             _log.warning("%s", text)
