@@ -21,7 +21,12 @@ from roost.lab.scenario.worker_pool import RunOptions, WorkerPool
 from tests.differential.cases import case_of
 
 #: Seeds whose differences are known and right, each with the reason.
-EXCUSED: Final[Mapping[int, str]] = {}
+EXCUSED: Final[Mapping[int, str]] = {
+    20_017: (
+        "a job ends at the instant of a scheduling run, and the run that knows of the end keeps another one suspended "
+        "for what it starts: on real daemons the end may be told just after that run, so that the suspended job goes on"
+    ),
+}
 #: How long a case may take, s of real time.
 LIMIT_S: Final = 600.0
 #: Cases of one call at most.

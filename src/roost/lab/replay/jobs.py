@@ -50,7 +50,8 @@ class _Engine:
 
     def at(self, time: float, due: Callable[[float], None]) -> None:
         if time < math.inf:
-            instant = (round(time / TOGETHER_S) + 1) * TOGETHER_S
+            # Not later where it is a whole millisecond: what else happens then, such as a poll, keeps its place.
+            instant = max(time, math.ceil(time / TOGETHER_S) * TOGETHER_S)
             asyncio.get_running_loop().call_at(self._jobs.clock.at(instant), lambda: due(self.now))
 
 
