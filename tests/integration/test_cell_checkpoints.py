@@ -124,7 +124,9 @@ def test_bad_requests_have_grid_engines_words(site: CheckpointSite) -> None:
     assert said("-c", "q") == "qsub: -c specifier invalid\n"
     job = site.grid.qsub("-h", "-ckpt", "userdefined", "-b", "y", "true")
     done = site.grid("qalter", "-ckpt", "none", str(job), status=None)
-    assert 'denied: checkpointing environment "none" does not exist' in done.out + done.err
+    assert done.out + done.err == 'Keyword ("NONE") not allowed as objectname\n'
+    done = site.grid("qalter", "-ckpt", "nosuch", str(job), status=None)
+    assert 'denied: checkpointing environment "nosuch" does not exist' in done.out + done.err
     out = site.grid("qalter", "-ckpt", "hibernator", "-c", "sm", "-notify", str(job)).out
     assert "modified checkpointing environment of job" in out and "modified notify behaviour of job" in out
     shown = site.grid("qstat", "-j", str(job)).out

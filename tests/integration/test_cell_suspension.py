@@ -272,7 +272,7 @@ def test_queue_instances_are_disabled_and_suspended_by_command_over_restarts(
         pool.kill(role)
     eventually(lambda: pool.try_("cell", "queues").returncode == 0, "the pool is back")
     # The daemon of the machine has started: high.q has its `initial_state` again.
-    eventually(lambda: letters(pool) == {"all.q": "s", "high.q": "d", "low.q": "sd"}, lambda: str(letters(pool)))
+    eventually(lambda: letters(pool) == {"all.q": "s", "high.q": "d", "low.q": "ds"}, lambda: str(letters(pool)))
     low.stands_still("command")
     told = pool.try_("explain", "slot", str(low.slot["Name"])).stdout
     assert f"The cell suspends its job, whatever CONTINUE says: queue instance low.q@{host} is suspended." in told

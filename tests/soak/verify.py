@@ -229,7 +229,8 @@ def _left(site: Site, work: Work) -> Iterator[str]:
                 yield f"process {pid} of {machine.name} is left: {words}"
         for part in ("execute", "jobs", "spool"):
             for path in (machine.home / part).rglob("*"):
-                if path.is_file() and not {".spare", ".partials"} & set(path.parts):
+                # The history mirrors what has left the queue, and stays.
+                if path.is_file() and path.name != "history" and not {".spare", ".partials"} & set(path.parts):
                     yield f"left on {machine.name}: {path.relative_to(machine.home)}"
         if machine.mistakes():
             yield f"internal errors on {machine.name}: {machine.mistakes()}"
