@@ -76,7 +76,8 @@ def named_jobs(pool: Pool, names: list[str]) -> dict[str, dict[str, Any]]:
         rows = {_name(row): row for row in there}
         if "." not in name or not rows:
             past = pool.ask(queue.History(jobs=(name,), projection=("ClusterId", "ProcId"), limit=limit))
-            rows = {**{_name(row): {} for row in reversed(past)}, **rows}
+            rows = {**{_name(row): {} for row in past}, **rows}
+            rows = {job: rows[job] for job in sorted(rows, key=lambda job: tuple(map(int, job.split("."))))}
         if not rows:
             raise CommandError(
                 f"there is no job {name}, and there was none: `roost queue` and `roost history` list them"

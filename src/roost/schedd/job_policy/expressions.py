@@ -139,7 +139,7 @@ def decide(ad: ClassAd, system: SystemPolicy, world: World, occasion: Occasion) 
     A job whose expressions take more than `STEPS_MAX` steps goes on hold, since they would hold up other users' jobs.
     """
     if not system.judges_periodically and not has_any(ad, _ASKED):
-        # Nobody wants anything of it, as of nearly all jobs.
+        # No expression concerns it, as with nearly all jobs.
         ends = occasion is Occasion.EXIT and ad.cell("jobstatus") != JobStatus.REMOVED
         return Verdict(outcome=Outcome.LEAVE if ends else Outcome.STAY, occasion=occasion)
     with Allowance(STEPS_MAX, EXPRESSION_STEPS) as allowance:
