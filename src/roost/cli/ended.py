@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from roost.base.records import dataclass, field
-from roost.cli.pool import Pool, Refused, counted
+from roost.cli.pool import Pool, Refused, counted, job_name
 from roost.model.cell_requests import LIMIT_EXCEEDED
 from roost.runtime.asking.output import OutputReader
 from roost.schedd.status import JobStatus
@@ -64,14 +64,14 @@ def summary_of(pool: Pool, jobs: list[str]) -> Summary:
     else:
         bad = [row for row in rows if is_bad(row)]
     bad.sort(key=lambda row: (row["ClusterId"], row["ProcId"]))
-    found.failed = {f"{row['ClusterId']}.{row['ProcId']}": how(row) for row in bad}
+    found.failed = {job_name(row): how(row) for row in bad}
     used = [int(row["MemoryUsage"]) for row in rows if isinstance(row.get("MemoryUsage"), int | float)]
     asked = [int(row["RequestMemory"]) for row in rows if isinstance(row.get("RequestMemory"), int | float)]
     if used and asked:
         found.memory_mb, found.requested_mb = max(used), max(asked)
     ran = [row for row in bad if row.get("JobStatus") != JobStatus.REMOVED]
     for row in ran[:_SHOWN_MAX]:
-        name = f"{row['ClusterId']}.{row['ProcId']}"
+        name = job_name(row)
         lines = _last_lines(pool, name)
         if lines:
             found.last_lines[name] = lines

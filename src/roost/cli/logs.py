@@ -9,7 +9,7 @@ import time
 from typing import Any, Final
 
 from roost.cli.colour import painted, wanted
-from roost.cli.pool import Pool, add_pool_options, print_json, with_pool
+from roost.cli.pool import Pool, add_pool_options, job_name, no_such_job, print_json, with_pool
 from roost.cli.terminal import CommandError, Exit, complain
 from roost.runtime.asking.output import STANDING, OutputReader
 from roost.schedd.status import JobStatus
@@ -73,23 +73,17 @@ def named_jobs(pool: Pool, names: list[str]) -> dict[str, dict[str, Any]]:
             raise CommandError(f"{name!r} is not a job: write 12.0, or 12 for all jobs of a cluster")
         limit = JOBS_MAX + 1
         there = pool.ask(queue.Query(jobs=(name,), projection=STANDING, limit=limit))
-        rows = {_name(row): row for row in there}
+        rows = {job_name(row): row for row in there}
         if "." not in name or not rows:
             past = pool.ask(queue.History(jobs=(name,), projection=("ClusterId", "ProcId"), limit=limit))
-            rows = {**{_name(row): {} for row in past}, **rows}
+            rows = {**{job_name(row): {} for row in past}, **rows}
             rows = {job: rows[job] for job in sorted(rows, key=lambda job: tuple(map(int, job.split("."))))}
         if not rows:
-            raise CommandError(
-                f"there is no job {name}, and there was none: `roost queue` and `roost history` list them"
-            )
+            raise no_such_job(name)
         found.update(rows)
     if len(found) > JOBS_MAX:
         raise CommandError(f"these are more than {JOBS_MAX} jobs: name some of them, such as {next(iter(found))}")
     return found
-
-
-def _name(row: dict[str, Any]) -> str:
-    return f"{row['ClusterId']}.{row['ProcId']}"
 
 
 def _follow(readers: list[OutputReader], printer: _Printer) -> None:

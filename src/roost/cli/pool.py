@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -113,6 +113,16 @@ def arguments(row: dict[str, Any]) -> str:
         at += 1
     words += [word] if begun else []
     return " ".join(each if each and not any(c.isspace() for c in each) else f"'{each}'" for each in words)
+
+
+def job_name(row: Mapping[str, Any]) -> str:
+    """``12.0``, the name of the job of a row."""
+    return f"{row['ClusterId']}.{row['ProcId']}"
+
+
+def no_such_job(name: str) -> CommandError:
+    """The error for a job or cluster that neither the queue nor the history has."""
+    return CommandError(f"there is no job {name}, and there was none: `roost queue` and `roost history` list the jobs")
 
 
 def duration(seconds: float) -> str:

@@ -6,7 +6,7 @@ import argparse
 from typing import Any, Final
 
 from roost.cli.ended import ENDED_BADLY
-from roost.cli.pool import Pool, add_pool_options, counted, print_json, with_pool
+from roost.cli.pool import Pool, add_pool_options, counted, job_name, print_json, with_pool
 from roost.cli.terminal import CommandError, Exit, complain, say
 from roost.model.cell_requests import NAME
 from roost.schedd.status import JobStatus
@@ -53,7 +53,7 @@ def _retry(pool: Pool, args: argparse.Namespace) -> dict[str, Any]:
     clusters = tuple(name for name in args.job if "." not in name)
     singles = tuple(name for name in args.job if "." in name)
     there = pool.ask(queue.Query(jobs=tuple(args.job), projection=("ClusterId", "ProcId", "JobStatus")))
-    held = [_name(row) for row in there if row.get("JobStatus") == JobStatus.HELD]
+    held = [job_name(row) for row in there if row.get("JobStatus") == JobStatus.HELD]
     ended: list[dict[str, Any]] = []
     if clusters:
         constraint = None if args.all else ENDED_BADLY
@@ -71,7 +71,7 @@ def _retry(pool: Pool, args: argparse.Namespace) -> dict[str, Any]:
         if args.memory is not None:
             pool.ask(queue.Act(action="edit", jobs=tuple(held), attributes={"RequestMemory": args.memory}))
         pool.ask(queue.Act(action="release", jobs=tuple(held), reason="roost retry"))
-    return {"cluster": cluster, "of": [_name(row) for row in ended], "released": held}
+    return {"cluster": cluster, "of": [job_name(row) for row in ended], "released": held}
 
 
 def _nothing(there: list[dict[str, Any]], args: argparse.Namespace) -> str:
@@ -89,12 +89,12 @@ def _submitted(pool: Pool, rows: list[dict[str, Any]], memory_mb: int | None) ->
 
     for row in rows:
         if row.get("Owner") != pool.user:
-            raise CommandError(f"job {_name(row)} is {row.get('Owner')}'s: only its owner can submit it again")
+            raise CommandError(f"job {job_name(row)} is {row.get('Owner')}'s: only its owner can submit it again")
         if NAME in row:
-            raise CommandError(f"job {_name(row)} was submitted by qsub: submit its script again")
+            raise CommandError(f"job {job_name(row)} was submitted by qsub: submit its script again")
         if row.get("JobUniverse") == _WORKFLOW:
             raise CommandError(
-                f"job {_name(row)} is a workflow: `roost dag submit` of its file goes on where it stopped"
+                f"job {job_name(row)} is a workflow: `roost dag submit` of its file goes on where it stopped"
             )
     ads = [ad_from(row) for row in rows]
     if memory_mb is not None:
@@ -107,7 +107,3 @@ def _submitted(pool: Pool, rows: list[dict[str, Any]], memory_mb: int | None) ->
     for warning in taken.warnings:
         complain(f"warning: {warning}")
     return int(taken.cluster)
-
-
-def _name(row: dict[str, Any]) -> str:
-    return f"{row['ClusterId']}.{row['ProcId']}"

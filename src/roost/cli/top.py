@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from roost.cli.colour import painted, wanted
-from roost.cli.pool import add_pool_options, arguments, counted, duration, print_json, with_pool
+from roost.cli.pool import add_pool_options, arguments, counted, duration, job_name, print_json, with_pool
 from roost.cli.queue import chosen
 from roost.cli.redrawing import Redrawing
 from roost.cli.terminal import CommandError, Exit, say, width
@@ -46,13 +46,16 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.add_argument("--sort", choices=tuple(_SORTS), default="cpu", help="what comes first (default: cpu)")
     parser.add_argument("-n", "--limit", metavar="N", type=int, default=0, help="at most N jobs")
     parser.add_argument("--once", action="store_true", help="show it once")
-    parser.add_argument("--interval", metavar="SECONDS", type=float, default=2.0, help="time between two (default: 2)")
+    parser.add_argument("--interval", metavar="SECONDS", type=float, help="time between two (default: 2)")
 
 
 def run(args: argparse.Namespace) -> int:
     """Run ``top``."""
-    if not 0.1 <= args.interval <= 3600:
-        raise CommandError(f"--interval {args.interval:g} is not between 0.1 and 3600 s")
+    if args.interval is not None and (args.once or args.json):
+        raise CommandError("--interval goes with neither --once nor --json, which show the jobs once")
+    interval_s = 2.0 if args.interval is None else args.interval
+    if not 0.1 <= interval_s <= 3600:
+        raise CommandError(f"--interval {interval_s:g} is not between 0.1 and 3600 s")
     request = queue.Query(projection=_SHOWN, **chosen(args.job, _RUNNING))
     screen = Redrawing()
     while True:
@@ -69,7 +72,7 @@ def run(args: argparse.Namespace) -> int:
             return Exit.OK
         screen.show(lines)
         sys.stdout.flush()
-        time.sleep(args.interval)
+        time.sleep(interval_s)
 
 
 def _table(rows: list[dict[str, Any]], now: float) -> list[str]:
@@ -90,7 +93,7 @@ def _row(row: dict[str, Any], now: float) -> list[str]:
     since = row.get("ShadowBday")
     name = str(row.get("JobBatchName") or f"{str(row.get('Cmd', '')).rpartition('/')[2]} {arguments(row)}").strip()
     return [
-        f"{row['ClusterId']}.{row['ProcId']}",
+        job_name(row),
         str(row.get("Owner", "")),
         duration(now - float(since)) if since else "-",
         f"{row['CpusUsage']:.2f}" if isinstance(row.get("CpusUsage"), int | float) else "-",

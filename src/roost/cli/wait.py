@@ -8,7 +8,7 @@ import time
 from typing import Any, Final
 
 from roost.cli.ended import Summary, summary_of, told
-from roost.cli.pool import Pool, add_pool_options, counted, print_json, with_pool
+from roost.cli.pool import Pool, add_pool_options, counted, job_name, no_such_job, print_json, with_pool
 from roost.cli.terminal import CommandError, Exit, say
 from roost.schedd.status import JobStatus
 from roost.wire.requests import queue
@@ -82,9 +82,7 @@ def _known(pool: Pool, jobs: list[str]) -> None:
     for name in jobs:
         rows = pool.ask(queue.Query(jobs=(name,), projection=("ClusterId",), limit=1))
         if not rows and not pool.ask(queue.History(jobs=(name,), projection=("ClusterId",), limit=1)):
-            raise CommandError(
-                f"there is no job {name}, and there was none: `roost queue` and `roost history` list them"
-            )
+            raise no_such_job(name)
 
 
 def _counts(pool: Pool, jobs: list[str]) -> dict[str, int]:
@@ -131,4 +129,4 @@ class Progress:
 def _held(pool: Pool, args: argparse.Namespace) -> dict[str, str]:
     names = ("ClusterId", "ProcId", "HoldReason")
     rows = pool.ask(queue.Query(jobs=tuple(args.job), projection=names, constraint="JobStatus == 5"))
-    return {f"{row['ClusterId']}.{row['ProcId']}": row.get("HoldReason", "") for row in rows}
+    return {job_name(row): row.get("HoldReason", "") for row in rows}

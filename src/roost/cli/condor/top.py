@@ -13,7 +13,9 @@ from typing import Final, NamedTuple
 
 from roost.cli.condor.errors import ToolError
 from roost.cli.condor.options import Option, given, number
+from roost.cli.up import daemon_of, master_runs
 from roost.runtime.home import Home, HomeError
+from roost.runtime.processes.shepherd.processes import look
 
 OPTIONS: Final = (
     Option("delay", "seconds between two looks; 3", takes="SECONDS", least=1),
@@ -65,33 +67,33 @@ def run(name: str, arguments: list[str]) -> int:
 
 def _looks(home: Home) -> dict[tuple[str, int], _Look]:
     contact = home.contact()
-    pids = {"master": int(contact["pid"])}
-    for path in sorted(home.run.glob("*.pid")):
-        try:
-            pids[path.stem] = int(path.read_text())
-        except (OSError, ValueError):
-            continue
+    pids = {"master": int(contact["pid"]) if master_runs(contact) else 0}
+    try:
+        pids |= {path.stem: daemon_of(home, contact, path.stem) for path in sorted(home.run.glob("*.pid"))}
+    except PermissionError:
+        raise ToolError(f"Error: only the user who runs the pool in {home.path} may see its daemons") from None
     found = {}
     for role, pid in pids.items():
+        seen = look(pid) if pid else None
+        if seen is None:
+            continue
         try:
-            with open(f"/proc/{pid}/stat", encoding="ascii", errors="replace") as file:  # noqa: PTH123
-                fields = file.read().rpartition(")")[2].split()
+            threads = len(os.listdir(f"/proc/{pid}/task"))  # noqa: PTH208
         except OSError:
             continue
-        used = (int(fields[11]) + int(fields[12])) / _TICK
-        found[role, pid] = _Look(used, int(fields[21]) * _PAGE_KIB, int(fields[17]))
+        found[role, pid] = _Look((seen.user + seen.system) / _TICK, seen.pages * _PAGE_KIB, threads)
     return found
 
 
-def _table(before: dict[tuple[str, int], _Look], now: dict[tuple[str, int], _Look], passed_s: float) -> str:
+def _table(before: dict[tuple[str, int], _Look], after: dict[tuple[str, int], _Look], passed_s: float) -> str:
     rows = []
-    for (role, pid), look in now.items():
-        earlier = before.get((role, pid), look)
-        rows.append(((look.cpu_s - earlier.cpu_s) / passed_s * 100, role, pid, look))
+    for (role, pid), present in after.items():
+        earlier = before.get((role, pid), present)
+        rows.append(((present.cpu_s - earlier.cpu_s) / passed_s * 100, role, pid, present))
     rows.sort(key=lambda row: (-row[0], row[1]))
     lines = [f"{'DAEMON':<12} {'PID':>8} {'CPU%':>6} {'CPU TIME':>10} {'MEMORY MB':>10} {'THREADS':>8}"]
     lines += [
-        f"{role:<12} {pid:>8} {percent:>6.1f} {look.cpu_s:>10.1f} {look.memory_kib / 1024:>10.1f} {look.threads:>8}"
-        for percent, role, pid, look in rows
+        f"{role:<12} {pid:>8} {percent:>6.1f} {now.cpu_s:>10.1f} {now.memory_kib / 1024:>10.1f} {now.threads:>8}"
+        for percent, role, pid, now in rows
     ]
     return "\n".join(lines) + "\n"
